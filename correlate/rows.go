@@ -1,0 +1,452 @@
+package correlate
+
+import "github.com/gpurec/gpurec/record/event"
+
+// ID is the number of a row in its table: the ordinal, from 1, of the row's
+// first event in the order of the log, given before any filter. 0 is no row
+// and NULL in every export.
+type ID int64
+
+// Nullable values. Their zero is unknown, which is NULL in every export.
+type (
+	OptTime = event.Opt[event.Time]
+	OptDur  = event.Opt[int64] // nanoseconds
+	OptInt  = event.Opt[int64]
+	OptUint = event.Opt[uint64]
+	OptReal = event.Opt[float64]
+	OptBool = event.Opt[bool]
+)
+
+// The row types. A struct tag `col` gives the column's name as exports write
+// it, `unit` its unit, `doc` its meaning and when it is NULL. Strings are NULL
+// when empty. Columns are only ever added, at the end.
+
+// APICall is a row of api_calls.
+type APICall struct {
+	ID            ID      `col:"id" doc:"row number"`
+	ProcessID     ID      `col:"process_id" doc:"processes.id; NULL if the source names no process"`
+	PID           OptInt  `col:"pid" doc:"process id"`
+	TID           OptInt  `col:"tid" doc:"thread id"`
+	ParentID      ID      `col:"parent_id" doc:"api_calls.id of the call around this one on its thread; NULL at the root"`
+	Depth         int64   `col:"depth" doc:"calls around this one"`
+	API           string  `col:"api" doc:"family: cuda_driver, cuda_runtime, hip, opencl, vulkan, level_zero, nccl, hsa"`
+	Name          string  `col:"name" doc:"function as the source names it"`
+	BaseName      string  `col:"base_name" doc:"function without _vN, _v7000, _ptsz, _ptds"`
+	StartNS       OptTime `col:"start_ns" unit:"ns" doc:"entry; NULL if only the return was seen"`
+	EndNS         OptTime `col:"end_ns" unit:"ns" doc:"return; NULL unless end_kind is returned"`
+	DurNS         OptDur  `col:"dur_ns" unit:"ns" doc:"end_ns - start_ns"`
+	EndKind       string  `col:"end_kind" doc:"returned, not_probed, open, lost, killed"`
+	Result        OptInt  `col:"result" doc:"value returned"`
+	KernelName    string  `col:"kernel_name" doc:"GPU function launched, as the source gives it"`
+	Stream        OptUint `col:"stream" doc:"stream handle"`
+	GridX         OptUint `col:"grid_x" unit:"blocks" doc:"grid"`
+	GridY         OptUint `col:"grid_y" unit:"blocks" doc:"grid"`
+	GridZ         OptUint `col:"grid_z" unit:"blocks" doc:"grid"`
+	BlockX        OptUint `col:"block_x" unit:"threads" doc:"block"`
+	BlockY        OptUint `col:"block_y" unit:"threads" doc:"block"`
+	BlockZ        OptUint `col:"block_z" unit:"threads" doc:"block"`
+	Bytes         OptUint `col:"bytes" unit:"bytes" doc:"bytes copied, set or allocated"`
+	CorrelationID OptInt  `col:"correlation_id" doc:"the source's key to activities, valid within the process"`
+	SharedMem     OptUint `col:"shared_mem_bytes" unit:"bytes" doc:"dynamic shared memory of a block"`
+	Direction     string  `col:"direction" doc:"HtoD, DtoH, DtoD, HtoH, PtoP"`
+	Address       OptUint `col:"address" doc:"device address allocated, freed or used"`
+	Function      OptUint `col:"function" doc:"handle of the GPU function"`
+	Library       string  `col:"library" doc:"file that holds the API function"`
+	Source        string  `col:"source" doc:"what witnessed the call"`
+}
+
+// Ioctl is a row of ioctls.
+type Ioctl struct {
+	ID         ID      `col:"id" doc:"row number"`
+	ProcessID  ID      `col:"process_id" doc:"processes.id"`
+	PID        OptInt  `col:"pid" doc:"process id"`
+	TID        OptInt  `col:"tid" doc:"thread id"`
+	DeviceID   ID      `col:"device_id" doc:"devices.id; NULL if the device is not known"`
+	Driver     string  `col:"driver" doc:"kernel driver; NULL if not known"`
+	Cmd        uint64  `col:"cmd" doc:"request number, 32 bits"`
+	Name       string  `col:"name" doc:"decoded name, else 'ioctl 0x…'"`
+	Role       string  `col:"role" doc:"submit, wait, alloc, map, query, other, unknown"`
+	StartNS    OptTime `col:"start_ns" unit:"ns" doc:"entry; NULL if only the return was seen"`
+	EndNS      OptTime `col:"end_ns" unit:"ns" doc:"return; NULL if it was not seen"`
+	DurNS      OptDur  `col:"dur_ns" unit:"ns" doc:"end_ns - start_ns"`
+	Result     OptInt  `col:"result" doc:"value returned; negative errno on failure"`
+	Errno      OptInt  `col:"errno" doc:"positive errno of a failed call; NULL if it succeeded or did not return"`
+	APICallID  ID      `col:"api_call_id" doc:"api_calls.id of the innermost call around it"`
+	FD         OptInt  `col:"fd" doc:"file descriptor"`
+	Status     OptUint `col:"status" doc:"status inside the ioctl's struct (NV_STATUS)"`
+	DriverRule string  `col:"driver_rule" doc:"how the driver is known: source, inferred from the fences of its jobs; NULL if it is not"`
+	EndKind    string  `col:"end_kind" doc:"returned, open, lost, killed"`
+	Source     string  `col:"source" doc:"tracepoints that witnessed it, joined by +"`
+}
+
+// Job is a row of jobs.
+type Job struct {
+	ID             ID      `col:"id" doc:"row number"`
+	Origin         string  `col:"origin" doc:"tracepoint family that told it: drm_sched, drm_sched_617, amdgpu, i915, xe, virtio_gpu, msm, v3d, lima"`
+	DeviceID       ID      `col:"device_id" doc:"devices.id; NULL if no event named the device"`
+	Ring           string  `col:"ring" doc:"ring within the device"`
+	Owner          string  `col:"owner" doc:"user, kernel, unknown"`
+	ProcessID      ID      `col:"process_id" doc:"processes.id of the thread that queued it; NULL if that was not seen"`
+	PID            OptInt  `col:"pid" doc:"process that queued it, never the one that ran or ended it"`
+	TID            OptInt  `col:"tid" doc:"thread that queued it"`
+	ClientID       OptUint `col:"client_id" doc:"DRM client"`
+	SchedJobID     OptUint `col:"sched_job_id" doc:"the scheduler's own number, unique on (device, ring)"`
+	JobPtr         OptUint `col:"job_ptr" doc:"address of the job; NULL where only a hash is known"`
+	FencePtr       OptUint `col:"fence_ptr" doc:"address of the finished fence; NULL where only a hash is known"`
+	FenceContext   OptUint `col:"fence_context" doc:"finished fence"`
+	FenceSeqno     OptUint `col:"fence_seqno" doc:"finished fence"`
+	HWFenceContext OptUint `col:"hw_fence_context" doc:"hardware fence (the last one, if it was run again)"`
+	HWFenceSeqno   OptUint `col:"hw_fence_seqno" doc:"hardware fence"`
+	QueuedNS       OptTime `col:"queued_ns" unit:"ns" doc:"entered the software queue"`
+	RunNS          OptTime `col:"run_ns" unit:"ns" doc:"handed to the hardware"`
+	DeviceStartNS  OptTime `col:"device_start_ns" unit:"ns" doc:"max(run_ns, the previous done on the ring)"`
+	DoneNS         OptTime `col:"done_ns" unit:"ns" doc:"the hardware finished it"`
+	QueueDelayNS   OptDur  `col:"queue_delay_ns" unit:"ns" doc:"run_ns - queued_ns"`
+	HWQueueNS      OptDur  `col:"hw_queue_ns" unit:"ns" doc:"device_start_ns - run_ns"`
+	DeviceTimeNS   OptDur  `col:"device_time_ns" unit:"ns" doc:"done_ns - device_start_ns"`
+	Error          OptInt  `col:"error" doc:"negative errno that a source names; NULL if none does"`
+	IoctlID        ID      `col:"ioctl_id" doc:"ioctls.id that queued it"`
+	APICallID      ID      `col:"api_call_id" doc:"api_calls.id around that ioctl"`
+	EndKind        string  `col:"end_kind" doc:"done, open, killed, lost, before_start"`
+	FinishedNS     OptTime `col:"finished_ns" unit:"ns" doc:"the finished fence signalled"`
+	Runs           int64   `col:"runs" doc:"times it was handed to the hardware, re-runs after a reset included"`
+	RingRule       string  `col:"ring_rule" doc:"how the ring is known: source, inferred from the fence's timeline"`
+	DeviceRule     string  `col:"device_rule" doc:"how the device is known: source, inferred from the fence context"`
+	KernelName     string  `col:"kernel_name" doc:"GPU function of the API call, if it names one"`
+	Comm           string  `col:"comm" doc:"name of the thread that queued it"`
+	EntityPtr      OptUint `col:"entity_ptr" doc:"scheduler entity; NULL where only a hash is known"`
+	Low32          bool    `col:"low32" doc:"the fence's context and seqno are only low halves"`
+}
+
+// JobDep is a row of job_deps.
+type JobDep struct {
+	JobID          ID      `col:"job_id" doc:"jobs.id that depends"`
+	OnJobID        ID      `col:"on_job_id" doc:"jobs.id that owns the fence; NULL if no job here does"`
+	OnFenceContext OptUint `col:"on_fence_context" doc:"fence depended on"`
+	OnFenceSeqno   OptUint `col:"on_fence_seqno" doc:"fence depended on"`
+	TSNS           OptTime `col:"ts_ns" unit:"ns" doc:"when the scheduler looked at it"`
+	Waited         OptBool `col:"waited" doc:"the job ran only after the fence signalled; NULL if unknown"`
+}
+
+// Fence is a row of fences.
+type Fence struct {
+	ID       ID      `col:"id" doc:"row number"`
+	Driver   string  `col:"driver" doc:"driver"`
+	Timeline string  `col:"timeline" doc:"timeline"`
+	Context  uint64  `col:"context" doc:"fence context"`
+	Seqno    uint64  `col:"seqno" doc:"fence seqno"`
+	InitNS   OptTime `col:"init_ns" unit:"ns" doc:"dma_fence_init"`
+	SignalNS OptTime `col:"signal_ns" unit:"ns" doc:"dma_fence_signaled"`
+	JobID    ID      `col:"job_id" doc:"jobs.id it belongs to"`
+	Role     string  `col:"role" doc:"scheduled, hardware, finished, other"`
+	Low32    bool    `col:"low32" doc:"context and seqno are only low halves"`
+}
+
+// FenceWait is a row of fence_waits.
+type FenceWait struct {
+	ID        ID      `col:"id" doc:"row number"`
+	ProcessID ID      `col:"process_id" doc:"processes.id that waits"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	Context   OptUint `col:"context" doc:"fence"`
+	Seqno     OptUint `col:"seqno" doc:"fence"`
+	StartNS   OptTime `col:"start_ns" unit:"ns" doc:"began to block"`
+	SignalNS  OptTime `col:"signal_ns" unit:"ns" doc:"the fence signalled; may lie before start_ns"`
+	EndNS     OptTime `col:"end_ns" unit:"ns" doc:"ran again"`
+	WaitNS    OptDur  `col:"wait_ns" unit:"ns" doc:"end_ns - start_ns"`
+	WakeNS    OptDur  `col:"wake_ns" unit:"ns" doc:"end_ns - signal_ns, if the signal lies inside the wait"`
+	JobID     ID      `col:"job_id" doc:"jobs.id waited for"`
+	IoctlID   ID      `col:"ioctl_id" doc:"ioctls.id around the wait"`
+	Driver    string  `col:"driver" doc:"driver that the event names"`
+	Timeline  string  `col:"timeline" doc:"timeline that the event names"`
+	EndKind   string  `col:"end_kind" doc:"returned, open, lost, killed"`
+}
+
+// GPUActivity is a row of gpu_activities.
+type GPUActivity struct {
+	ID            ID      `col:"id" doc:"row number"`
+	ProcessID     ID      `col:"process_id" doc:"processes.id"`
+	PID           OptInt  `col:"pid" doc:"process"`
+	DeviceID      ID      `col:"device_id" doc:"devices.id"`
+	Kind          string  `col:"kind" doc:"kernel, memcpy, memset, graph, collective, other"`
+	Name          string  `col:"name" doc:"as the source gives it"`
+	Context       OptUint `col:"context" doc:"GPU context"`
+	Stream        OptUint `col:"stream" doc:"stream number"`
+	StartNS       OptTime `col:"start_ns" unit:"ns" doc:"began on the device"`
+	EndNS         OptTime `col:"end_ns" unit:"ns" doc:"ended on the device"`
+	DurNS         OptDur  `col:"dur_ns" unit:"ns" doc:"end_ns - start_ns"`
+	CorrelationID OptInt  `col:"correlation_id" doc:"the source's key to the call"`
+	APICallID     ID      `col:"api_call_id" doc:"api_calls.id that launched it"`
+	Bytes         OptUint `col:"bytes" unit:"bytes" doc:"bytes copied or set"`
+	GridX         OptUint `col:"grid_x" unit:"blocks" doc:"grid"`
+	GridY         OptUint `col:"grid_y" unit:"blocks" doc:"grid"`
+	GridZ         OptUint `col:"grid_z" unit:"blocks" doc:"grid"`
+	BlockX        OptUint `col:"block_x" unit:"threads" doc:"block"`
+	BlockY        OptUint `col:"block_y" unit:"threads" doc:"block"`
+	BlockZ        OptUint `col:"block_z" unit:"threads" doc:"block"`
+	Direction     string  `col:"direction" doc:"HtoD, DtoH, DtoD, HtoH, PtoP"`
+	Args          string  `col:"args" doc:"further fields of the source, JSON"`
+}
+
+// Slice is a row of slices.
+type Slice struct {
+	ID        ID      `col:"id" doc:"row number"`
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread; NULL on another track"`
+	DeviceID  ID      `col:"device_id" doc:"devices.id"`
+	Track     string  `col:"track" doc:"track, if it is not a thread"`
+	Category  string  `col:"category" doc:"category"`
+	Name      string  `col:"name" doc:"name"`
+	StartNS   OptTime `col:"start_ns" unit:"ns" doc:"begin"`
+	EndNS     OptTime `col:"end_ns" unit:"ns" doc:"end; NULL if it was not seen"`
+	DurNS     OptDur  `col:"dur_ns" unit:"ns" doc:"end_ns - start_ns"`
+	Depth     int64   `col:"depth" doc:"slices around it on its track"`
+	ParentID  ID      `col:"parent_id" doc:"slices.id around it"`
+	Args      string  `col:"args" doc:"further fields of the source, JSON"`
+}
+
+// Ring is a row of rings: a summary, written at the end.
+type Ring struct {
+	ID           ID      `col:"id" doc:"row number"`
+	DeviceID     ID      `col:"device_id" doc:"devices.id; NULL if unknown"`
+	Ring         string  `col:"ring" doc:"ring"`
+	Jobs         int64   `col:"jobs" doc:"jobs seen on it"`
+	Done         int64   `col:"done" doc:"jobs whose end was seen"`
+	FirstStartNS OptTime `col:"first_start_ns" unit:"ns" doc:"first device start"`
+	LastDoneNS   OptTime `col:"last_done_ns" unit:"ns" doc:"last done"`
+	BusyNS       OptDur  `col:"busy_ns" unit:"ns" doc:"sum of device times"`
+	IdleNS       OptDur  `col:"idle_ns" unit:"ns" doc:"last_done - first_start - busy"`
+	MaxBacklog   int64   `col:"max_backlog" unit:"jobs" doc:"most jobs queued and not done at once"`
+}
+
+// IdleGap is a row of idle_gaps.
+type IdleGap struct {
+	DeviceID     ID      `col:"device_id" doc:"devices.id"`
+	Ring         string  `col:"ring" doc:"ring"`
+	StartNS      OptTime `col:"start_ns" unit:"ns" doc:"begin"`
+	EndNS        OptTime `col:"end_ns" unit:"ns" doc:"end"`
+	Cause        string  `col:"cause" doc:"in_reset, nothing_submitted, dependency, scheduling_latency, launch_latency"`
+	JobID        ID      `col:"job_id" doc:"jobs.id that ended the gap"`
+	WaitsForID   ID      `col:"waits_for_job_id" doc:"jobs.id depended on, for cause dependency"`
+	SubmitterWas string  `col:"submitter_was" doc:"what the thread that queued job_id did in the gap, for cause nothing_submitted"`
+}
+
+// Counter is a row of counters.
+type Counter struct {
+	Name      string  `col:"name" doc:"name"`
+	DeviceID  ID      `col:"device_id" doc:"devices.id"`
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	TSNS      OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	Value     float64 `col:"value" doc:"value"`
+	Unit      string  `col:"unit" doc:"unit"`
+}
+
+// Link is a row of links: src is the cause, dst the effect.
+type Link struct {
+	SrcTable   string `col:"src_table" doc:"table of the cause"`
+	SrcID      ID     `col:"src_id" doc:"row of the cause"`
+	DstTable   string `col:"dst_table" doc:"table of the effect"`
+	DstID      ID     `col:"dst_id" doc:"row of the effect"`
+	Rule       string `col:"rule" doc:"name of the rule, see docs/correlation.md"`
+	Confidence string `col:"confidence" doc:"exact, nested, adjacent, inferred"`
+	Key        string `col:"key" doc:"key that matched"`
+}
+
+// Unmatched is a row of unmatched: why a row has no partner.
+type Unmatched struct {
+	SrcTable string `col:"src_table" doc:"table of the row"`
+	SrcID    ID     `col:"src_id" doc:"the row"`
+	Link     string `col:"link" doc:"partner that is missing, 'api_call', 'ioctl', 'run', …"`
+	Reason   string `col:"reason" doc:"not_recorded, not_possible, before_start, after_stop, open, killed, kernel_internal, lost, evicted, ambiguous"`
+	LossID   ID     `col:"loss_id" doc:"losses.id, for reason lost"`
+}
+
+// Loss is a row of losses.
+type Loss struct {
+	ID      ID      `col:"id" doc:"row number"`
+	Stream  string  `col:"stream" doc:"stream that lost events"`
+	CPU     OptInt  `col:"cpu" doc:"CPU"`
+	StartNS OptTime `col:"start_ns" unit:"ns" doc:"last event before the gap; NULL if unknown"`
+	EndNS   OptTime `col:"end_ns" unit:"ns" doc:"first event after it"`
+	Count   OptUint `col:"count" doc:"events lost; NULL if unknown"`
+	Remedy  string  `col:"remedy" doc:"what to do"`
+}
+
+// Sched is a row of sched: a thread's time on a CPU.
+type Sched struct {
+	CPU       int64   `col:"cpu" doc:"CPU"`
+	StartNS   OptTime `col:"start_ns" unit:"ns" doc:"came onto the CPU"`
+	EndNS     OptTime `col:"end_ns" unit:"ns" doc:"left it; NULL if that was not seen"`
+	ProcessID ID      `col:"process_id" doc:"processes.id; NULL if unknown"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	Comm      string  `col:"comm" doc:"its name"`
+	Prio      OptInt  `col:"prio" doc:"priority"`
+	EndState  string  `col:"end_state" doc:"state when it left: R, S, D, …"`
+	WakerTID  OptInt  `col:"waker_tid" doc:"thread that woke it"`
+	WakeupNS  OptTime `col:"wakeup_ns" unit:"ns" doc:"when it was woken"`
+	PrevPrio  OptInt  `col:"prev_prio" doc:"priority of the thread that left when this one came"`
+	PrevTID   OptInt  `col:"prev_tid" doc:"thread that left when this one came"`
+	PrevComm  string  `col:"prev_comm" doc:"its name"`
+	PrevState string  `col:"prev_state" doc:"its state"`
+}
+
+// IRQ is a row of irqs.
+type IRQ struct {
+	CPU     int64   `col:"cpu" doc:"CPU"`
+	IRQ     OptInt  `col:"irq" doc:"interrupt number"`
+	Name    string  `col:"name" doc:"handler"`
+	StartNS OptTime `col:"start_ns" unit:"ns" doc:"begin"`
+	EndNS   OptTime `col:"end_ns" unit:"ns" doc:"end"`
+}
+
+// MemMap is a row of mem_maps.
+type MemMap struct {
+	ID        ID      `col:"id" doc:"row number"`
+	DeviceID  ID      `col:"device_id" doc:"devices.id"`
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	Op        string  `col:"op" doc:"map, unmap"`
+	TSNS      OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	Address   OptUint `col:"address" doc:"GPU address"`
+	Bytes     OptUint `col:"bytes" unit:"bytes" doc:"size"`
+	ObjectPtr OptUint `col:"object_ptr" doc:"buffer object"`
+}
+
+// Reset is a row of resets.
+type Reset struct {
+	ID       ID      `col:"id" doc:"row number"`
+	DeviceID ID      `col:"device_id" doc:"devices.id"`
+	Ring     string  `col:"ring" doc:"ring"`
+	TSNS     OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	Rule     string  `col:"rule" doc:"source if an event or log line names it, else inferred"`
+	Log      string  `col:"log" doc:"what named it"`
+	HWFence  string  `col:"hw_fence" doc:"context:seqno of the second hardware fence, if inferred from one"`
+	JobID    ID      `col:"job_id" doc:"jobs.id that was run again"`
+}
+
+// Mark is a row of marks.
+type Mark struct {
+	ID        ID      `col:"id" doc:"row number"`
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	TSNS      OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	Category  string  `col:"category" doc:"category"`
+	Name      string  `col:"name" doc:"name"`
+	Args      string  `col:"args" doc:"further fields, JSON"`
+}
+
+// Flow is a row of flows: one end of an arrow that the source drew.
+type Flow struct {
+	FlowID    OptUint `col:"flow_id" doc:"the source's id"`
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	TSNS      OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	Category  string  `col:"category" doc:"category"`
+	Name      string  `col:"name" doc:"name"`
+	Step      string  `col:"step" doc:"start, step, end"`
+}
+
+// Sample is a row of samples.
+type Sample struct {
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	CPU       OptInt  `col:"cpu" doc:"CPU"`
+	TSNS      OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	Name      string  `col:"name" doc:"event sampled"`
+	Period    OptUint `col:"period" doc:"period"`
+	Stack     string  `col:"stack" doc:"frames, innermost first, one a line"`
+}
+
+// LogLine is a row of log_lines.
+type LogLine struct {
+	TSNS     OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	DeviceID ID      `col:"device_id" doc:"devices.id"`
+	Text     string  `col:"text" doc:"the line"`
+	Code     OptInt  `col:"code" doc:"Xid or other number"`
+}
+
+// Other is a row of others.
+type Other struct {
+	ID        ID      `col:"id" doc:"row number"`
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	CPU       OptInt  `col:"cpu" doc:"CPU"`
+	TSNS      OptTime `col:"ts_ns" unit:"ns" doc:"time"`
+	Name      string  `col:"name" doc:"event"`
+	Fields    string  `col:"fields" doc:"its fields, JSON"`
+}
+
+// AnomalyRow is a row of anomalies.
+type AnomalyRow struct {
+	Name     string `col:"name" doc:"name"`
+	Severity string `col:"severity" doc:"info, warning, data_loss, error"`
+	Count    uint64 `col:"count" doc:"how often"`
+	Remedy   string `col:"remedy" doc:"what to do"`
+	Doc      string `col:"doc" doc:"what happened"`
+	Sample   string `col:"sample" doc:"where it was first seen"`
+}
+
+// Process is a row of processes, written at the end.
+type Process struct {
+	ID          ID      `col:"id" doc:"row number"`
+	PID         OptInt  `col:"pid" doc:"process id"`
+	Name        string  `col:"name" doc:"name"`
+	Cmdline     string  `col:"cmdline" doc:"command line"`
+	PPID        OptInt  `col:"ppid" doc:"parent"`
+	StartNS     OptTime `col:"start_ns" unit:"ns" doc:"began; NULL if that was not seen"`
+	EndNS       OptTime `col:"end_ns" unit:"ns" doc:"ended; NULL if that was not seen"`
+	PIDInferred bool    `col:"pid_inferred" doc:"the source names no process: pid is a thread id"`
+	Host        string  `col:"host" doc:"host"`
+	Rank        OptInt  `col:"rank" doc:"rank"`
+	ExitCode    OptInt  `col:"exit_code" doc:"exit code"`
+}
+
+// Thread is a row of threads, written at the end.
+type Thread struct {
+	ID        ID      `col:"id" doc:"row number"`
+	ProcessID ID      `col:"process_id" doc:"processes.id"`
+	PID       OptInt  `col:"pid" doc:"process"`
+	TID       OptInt  `col:"tid" doc:"thread"`
+	Name      string  `col:"name" doc:"last name"`
+	StartNS   OptTime `col:"start_ns" unit:"ns" doc:"began"`
+	EndNS     OptTime `col:"end_ns" unit:"ns" doc:"ended"`
+	FirstNS   OptTime `col:"first_ns" unit:"ns" doc:"first event"`
+}
+
+// Device is a row of devices, written at the end.
+type Device struct {
+	ID      ID     `col:"id" doc:"row number"`
+	Index   int64  `col:"gpu" doc:"index in exports: by PCI address, else host, rank, ordinal"`
+	Device  string `col:"device" doc:"PCI address or other identity"`
+	Name    string `col:"name" doc:"product"`
+	Driver  string `col:"driver" doc:"kernel driver"`
+	Version string `col:"version" doc:"driver version"`
+	Ordinal OptInt `col:"ordinal" doc:"number in its source"`
+	Host    string `col:"host" doc:"host"`
+	Rank    OptInt `col:"rank" doc:"rank"`
+	Rule    string `col:"rule" doc:"source if an event names it, inferred if it was deduced from drivers and rings"`
+}
+
+// ProbeRow is a row of probes.
+type ProbeRow struct {
+	Name      string `col:"name" doc:"function or tracepoint"`
+	Mechanism string `col:"mechanism" doc:"uprobe, tp_btf, ftrace, …"`
+	State     string `col:"state" doc:"attached, missing, failed"`
+	Reason    string `col:"reason" doc:"why not, and how to get it"`
+	Hits      uint64 `col:"hits" doc:"events"`
+	Misses    uint64 `col:"misses" doc:"recursion misses"`
+	Lost      uint64 `col:"lost" doc:"events lost"`
+	RunTimeNS uint64 `col:"run_time_ns" unit:"ns" doc:"BPF run time"`
+}
+
+// Metadata is a row of metadata.
+type Metadata struct {
+	Key   string `col:"key" doc:"key"`
+	Value string `col:"value" doc:"value"`
+}

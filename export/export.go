@@ -1,0 +1,41 @@
+// Package export holds what all output formats share: the contract of a sink,
+// and sorting in bounded memory.
+package export
+
+import (
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// Sink writes one output. Calls come from one goroutine: Begin once, Write any
+// number of times, then End or Abort once.
+//
+// Files appear under their final name only in End, whole; Abort, and an error
+// of End, leave nothing behind.
+type Sink interface {
+	// Begin is given what is known before the first row. Meta may still lack
+	// what a source tells only at its end.
+	Begin(meta *event.Meta) error
+	// Write takes finished rows: see [correlate.Rows] for their order and lifetime.
+	Write(rows *correlate.Rows) error
+	// End completes the output.
+	End(sum *correlate.Summary) error
+	// Abort removes what was written.
+	Abort()
+}
+
+// Format is an output format.
+type Format struct {
+	Name     string   // as --format takes it: "perfetto", "parquet"
+	Title    string   // for people
+	Suffixes []string // of output names; "/" means a directory
+	// New returns a sink that will write to path.
+	New func(path string, o Options) (Sink, error)
+}
+
+// Options are what all formats take. The zero value is the default.
+type Options struct {
+	TempDir   string // for sorted runs; "" is the output's directory
+	MaxMemory int64  // bytes for sorting before runs are spilled; 0 is 256 MiB
+	Tool      string // "gpurec 0.1.0", for the output's metadata
+}

@@ -1,0 +1,2 @@
+// Package clock relates clock domains: snapshots, declared bases, conversion.
+package clock

@@ -1,0 +1,2 @@
+// Package gpulog is the log file: writer, reader, index, ordered reading and repair.
+package gpulog
