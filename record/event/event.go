@@ -13,7 +13,7 @@ const NoID int32 = -1
 // they are sizes in memory only and stand in no file.
 const (
 	maxNums = 18
-	maxStrs = 5
+	maxStrs = 6
 )
 
 // Flags qualify an event as a whole.
