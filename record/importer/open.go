@@ -1,0 +1,179 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxWindow bounds the memory that one compressed input may ask for.
+const maxWindow = 64 << 20
+
+// maxLayers bounds compression within compression.
+const maxLayers = 3
+
+// Stream is an opened input: its first bytes can be looked at without being
+// taken from R.
+type Stream struct {
+	Name  string
+	Head  []byte    // the first SniffLen bytes, or all there is
+	R     io.Reader // from the first byte on, decompressed
+	At    io.ReaderAt
+	Size  int64
+	close []func() error
+}
+
+// OpenStream opens a file, or standard input for "-", and takes off gzip and
+// zstd, recognised by content. The error names the file and what to do.
+func OpenStream(path string) (*Stream, error) {
+	if path == "-" {
+		return NewStream("standard input", os.Stdin)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, openError(path, err)
+	}
+	if st.IsDir() {
+		f.Close()
+		return nil, &Error{Name: path, Offset: -1, Err: errors.New("is a directory"), Remedy: "name a trace file in it"}
+	}
+	s, err := NewStream(path, f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	s.close = append(s.close, f.Close)
+	if st.Mode().IsRegular() && len(s.close) == 1 {
+		s.At, s.Size = f, st.Size()
+	}
+	return s, nil
+}
+
+func openError(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	e := &Error{Name: path, Offset: -1, Err: err}
+	if errors.Is(err, fs.ErrPermission) {
+		e.Remedy = "check its owner and mode"
+	}
+	return e
+}
+
+// NewStream wraps a reader as OpenStream does a file. It does not close r.
+func NewStream(name string, r io.Reader) (*Stream, error) {
+	s := &Stream{Name: name, R: r}
+	for range maxLayers + 1 {
+		br := bufio.NewReaderSize(s.R, SniffLen)
+		head, err := br.Peek(SniffLen)
+		if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
+			s.Close()
+			return nil, &Error{Name: name, Offset: 0, Err: err}
+		}
+		s.Head, s.R = head, br
+		more, err := s.unpack(br)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		if !more {
+			if len(head) == 0 {
+				s.Close()
+				return nil, &Error{Name: name, Offset: -1, Err: errors.New("is empty"), Remedy: "there is nothing to read"}
+			}
+			return s, nil
+		}
+	}
+	s.Close()
+	return nil, &Error{Name: name, Offset: 0, Err: fmt.Errorf("is compressed more than %d times over", maxLayers), Remedy: "decompress it first"}
+}
+
+func (s *Stream) unpack(br *bufio.Reader) (bool, error) {
+	switch {
+	case bytes.HasPrefix(s.Head, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(br)
+		if err != nil {
+			return false, &Error{Name: s.Name, Offset: 0, Err: fmt.Errorf("gzip: %w", err), Remedy: "the file is damaged: fetch it again"}
+		}
+		s.R = z
+		s.close = append(s.close, z.Close)
+		return true, nil
+	case bytes.HasPrefix(s.Head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return false, &Error{Name: s.Name, Offset: 0, Err: fmt.Errorf("zstd: %w", err), Remedy: "the file is damaged: fetch it again"}
+		}
+		s.R = z
+		s.close = append(s.close, func() error { z.Close(); return nil })
+		return true, nil
+	}
+	return false, nil
+}
+
+// Close releases the input.
+func (s *Stream) Close() error {
+	var first error
+	for i := range s.close {
+		if err := s.close[i](); first == nil {
+			first = err
+		}
+	}
+	s.close = nil
+	return first
+}
+
+// Detect returns the one format that claims the stream, or the named one if
+// name is not empty. It returns an error that wraps [ErrUnknownFormat] and
+// lists what is known when none does.
+func Detect(s *Stream, formats []Format, name string) (*Format, error) {
+	for i := range formats {
+		f := &formats[i]
+		if name == f.Name || name == "" && f.Sniff(s.Head) {
+			return f, nil
+		}
+	}
+	known := ""
+	for i, f := range formats {
+		if i > 0 {
+			known += ", "
+		}
+		known += f.Name
+	}
+	if name != "" {
+		return nil, fmt.Errorf("%w: %q; known are %s", ErrUnknownFormat, name, known)
+	}
+	remedy := "known are gpurec, " + known
+	for _, k := range knownForeign {
+		if bytes.HasPrefix(s.Head, k.magic) {
+			return nil, &Error{Name: s.Name, Offset: 0, Err: errors.New(k.what), Remedy: k.remedy}
+		}
+	}
+	return nil, &Error{Name: s.Name, Offset: 0, Err: ErrUnknownFormat, Remedy: remedy}
+}
+
+// Files that people try and that have a way in of their own.
+var knownForeign = []struct {
+	magic        []byte
+	what, remedy string
+}{
+	{[]byte("PERFILE2"), "is perf.data, a binary form of perf", "turn it into text: perf script -i FILE > out.txt"},
+	{[]byte("\x7fELF"), "is a program or library, not a trace", "record it with: gpurec record -- FILE"},
+}
+
+// OpenReader opens the input's events in the format f.
+func (s *Stream) OpenReader(f *Format, o Options) (Reader, error) {
+	return f.Open(Input{Name: s.Name, R: s.R, At: s.At, Size: s.Size}, o)
+}

@@ -1,0 +1,131 @@
+package importer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+func gz(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var w bytes.Buffer
+	z := gzip.NewWriter(&w)
+	if _, err := z.Write(b); err != nil || z.Close() != nil {
+		t.Fatal("gzip")
+	}
+	return w.Bytes()
+}
+
+func zs(t *testing.T, b []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(b, nil)
+}
+
+func TestStreamTakesCompressionOff(t *testing.T) {
+	plain := []byte(strings.Repeat("a line of a trace\n", 10000))
+	for name, in := range map[string][]byte{
+		"plain": plain, "gzip": gz(t, plain), "zstd": zs(t, plain), "zstd in gzip": gz(t, zs(t, plain)),
+	} {
+		s, err := NewStream(name, bytes.NewReader(in))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !bytes.HasPrefix(plain, s.Head) || len(s.Head) != SniffLen {
+			t.Errorf("%s: head is %d bytes", name, len(s.Head))
+		}
+		got, err := io.ReadAll(s.R)
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%s: read %d bytes, %v", name, len(got), err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: close: %v", name, err)
+		}
+	}
+}
+
+// A cut member gives what is whole, then an error: never a silent end.
+func TestCutCompression(t *testing.T) {
+	plain := []byte(strings.Repeat("0123456789abcdef", 1<<14))
+	in := gz(t, plain)
+	s, err := NewStream("cut.gz", bytes.NewReader(in[:len(in)/2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(s.R)
+	if err == nil || !bytes.HasPrefix(plain, got) {
+		t.Errorf("read %d bytes, error %v", len(got), err)
+	}
+}
+
+func TestBadInputsAreOneLine(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	perf := filepath.Join(dir, "perf.data")
+	if err := os.WriteFile(perf, []byte("PERFILE2xxxxxxxx"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	deep := []byte("x")
+	for range maxLayers + 1 {
+		deep = gz(t, deep)
+	}
+	bomb := filepath.Join(dir, "bomb.gz")
+	if err := os.WriteFile(bomb, deep, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none"): "no such file",
+		dir:                        "is a directory",
+		empty:                      "is empty",
+		perf:                       "perf script",
+		bomb:                       "compressed more than",
+	} {
+		err := open(path)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want one line with %q", filepath.Base(path), err, want)
+		}
+	}
+}
+
+func open(path string) error {
+	s, err := OpenStream(path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	_, err = Detect(s, []Format{{Name: "never", Sniff: func([]byte) bool { return false }}}, "")
+	return err
+}
+
+func TestDetect(t *testing.T) {
+	formats := []Format{
+		{Name: "a", Sniff: func(h []byte) bool { return h[0] == 'a' }},
+		{Name: "b", Sniff: func(h []byte) bool { return h[0] == 'b' }},
+	}
+	s, err := NewStream("in", strings.NewReader("b…"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Detect(s, formats, ""); err != nil || f.Name != "b" {
+		t.Errorf("detected %v, %v", f, err)
+	}
+	if f, err := Detect(s, formats, "a"); err != nil || f.Name != "a" {
+		t.Errorf("named %v, %v", f, err)
+	}
+	if _, err := Detect(s, formats, "c"); !errors.Is(err, ErrUnknownFormat) || !strings.Contains(err.Error(), "known are a, b") {
+		t.Errorf("unknown name: %v", err)
+	}
+}
