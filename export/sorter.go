@@ -1,0 +1,157 @@
+package export
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+)
+
+// Sorter sorts rows in bounded memory. Rows are held until maxBytes are, then
+// written to a temporary file as a sorted run; [Sorter.Each] merges the runs.
+// Rows that are pushed in order are compared once each and never moved.
+//
+// T must be flat: integers, floats, bools, strings, and structs and arrays of
+// them. A Sorter is not safe for concurrent use.
+type Sorter[T any] struct {
+	compare  func(a, b *T) int
+	maxBytes int64
+	spill    spiller[T]
+
+	chunks [][]T // storage of the rows held; kept over spills
+	used   int   // chunks that hold rows
+	order  []*T  // the rows held, in their present order
+	tmp    []*T
+	bytes  int64
+	n      int
+	sorted bool // order is sorted
+}
+
+// NewSorter returns a sorter by compare, whose sort is stable: rows that
+// compare equal keep the order in which they were pushed. It holds about
+// maxBytes of rows, their strings included (0: 64 MiB), and spills to tmpDir
+// ("": the system's). It panics if T is not flat, since the set of row types
+// is closed.
+func NewSorter[T any](compare func(a, b *T) int, maxBytes int64, tmpDir string) *Sorter[T] {
+	if maxBytes <= 0 {
+		maxBytes = 64 << 20
+	}
+	s := &Sorter[T]{compare: compare, maxBytes: maxBytes, sorted: true}
+	s.spill = spiller[T]{codec: codecOf[T](), dir: tmpDir, compare: compare}
+	return s
+}
+
+// Push adds a copy of *v. After an error the sorter can only be closed.
+func (s *Sorter[T]) Push(v *T) error {
+	size := s.spill.codec.sizeOf(unsafe.Pointer(v))
+	if s.bytes+size > s.maxBytes && len(s.order) > 0 {
+		if err := s.Spill(); err != nil {
+			return err
+		}
+	}
+	p := s.alloc()
+	*p = *v
+	if s.sorted && len(s.order) > 0 && s.compare(s.order[len(s.order)-1], p) > 0 {
+		s.sorted = false
+	}
+	s.order = append(s.order, p)
+	s.bytes += size
+	s.n++
+	return nil
+}
+
+// chunkBytes is how much storage is taken at once: small enough that many
+// almost empty sorters cost nothing, large enough to be one allocation of many rows.
+const chunkBytes = 64 << 10
+
+func (s *Sorter[T]) alloc() *T {
+	if s.used > 0 {
+		if c := &s.chunks[s.used-1]; len(*c) < cap(*c) {
+			*c = (*c)[:len(*c)+1]
+			return &(*c)[len(*c)-1]
+		}
+	}
+	if s.used == len(s.chunks) {
+		var zero T
+		rows := max(chunkBytes/max(int(unsafe.Sizeof(zero)), 1), 4)
+		if s.used == 0 {
+			rows = min(rows, 16)
+		}
+		s.chunks = append(s.chunks, make([]T, 0, rows))
+	}
+	s.used++
+	c := &s.chunks[s.used-1]
+	*c = (*c)[:1]
+	return &(*c)[0]
+}
+
+// Len returns the number of rows pushed.
+func (s *Sorter[T]) Len() int { return s.n }
+
+// Bytes returns how much memory the rows held take, their strings included.
+func (s *Sorter[T]) Bytes() int64 { return s.bytes }
+
+// Spill writes the rows held to a sorted run now. It lets one owner of several
+// sorters share one budget among them.
+func (s *Sorter[T]) Spill() error {
+	if len(s.order) == 0 {
+		return nil
+	}
+	s.sort()
+	if err := s.spill.add(s.order); err != nil {
+		return fmt.Errorf("sort rows in %s: %w", s.spill.where(), err)
+	}
+	for i := range s.chunks[:s.used] {
+		clear(s.chunks[i]) // let go of the strings
+		s.chunks[i] = s.chunks[i][:0]
+	}
+	clear(s.order)
+	s.order, s.used, s.bytes, s.sorted = s.order[:0], 0, 0, true
+	return nil
+}
+
+func (s *Sorter[T]) sort() {
+	if s.sorted {
+		return
+	}
+	s.tmp = mergeSort(s.order, s.tmp, s.compare)
+	clear(s.tmp)
+	s.sorted = true
+}
+
+// Each calls f for every row, in order, and stops at its first error. The row
+// is valid until f returns and must not be changed. Each may be called again;
+// f must not use the sorter.
+func (s *Sorter[T]) Each(f func(*T) error) error {
+	s.sort()
+	if len(s.spill.runs) == 0 {
+		for _, p := range s.order {
+			if err := f(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return s.spill.merge(s.spill.runs, s.order, f)
+}
+
+// Close frees the rows and removes the temporary files, which have no name
+// from their first byte where the system allows it. It may be called twice.
+func (s *Sorter[T]) Close() error {
+	err := s.spill.close()
+	s.chunks, s.order, s.tmp, s.bytes, s.n, s.used = nil, nil, nil, 0, 0, 0
+	s.sorted = true
+	return err
+}
+
+// tempFile makes a file without a name, so that nothing is left behind however
+// the process ends. Where a file in use cannot be unlinked, remove has its name.
+func tempFile(dir string) (f *os.File, remove string, err error) {
+	f, err = os.CreateTemp(dir, ".gpurec-sort-*")
+	if err != nil {
+		return nil, "", err
+	}
+	if os.Remove(f.Name()) != nil {
+		remove = f.Name()
+	}
+	return f, remove, nil
+}
