@@ -6,6 +6,7 @@ cd "$(dirname "$0")"
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 go build -o "$bin/protoc-gen-go" google.golang.org/protobuf/cmd/protoc-gen-go
-for f in $(find . -name '*.proto' | LC_ALL=C sort); do
-	PATH="$bin:$PATH" protoc --proto_path=. --go_out=. --go_opt=paths=source_relative "${f#./}"
+PATH="$bin:$PATH"
+for f in */*.proto; do
+	(cd "${f%/*}" && protoc --proto_path=. --go_out=. --go_opt=paths=source_relative "${f##*/}")
 done

@@ -8,7 +8,7 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        v3.21.12
-// source: gpulog/gpulog.proto
+// source: gpulog.proto
 
 package gpulog
 
@@ -63,11 +63,11 @@ func (x Severity) String() string {
 }
 
 func (Severity) Descriptor() protoreflect.EnumDescriptor {
-	return file_gpulog_gpulog_proto_enumTypes[0].Descriptor()
+	return file_gpulog_proto_enumTypes[0].Descriptor()
 }
 
 func (Severity) Type() protoreflect.EnumType {
-	return &file_gpulog_gpulog_proto_enumTypes[0]
+	return &file_gpulog_proto_enumTypes[0]
 }
 
 func (x Severity) Number() protoreflect.EnumNumber {
@@ -76,7 +76,7 @@ func (x Severity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Severity.Descriptor instead.
 func (Severity) EnumDescriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{0}
+	return file_gpulog_proto_rawDescGZIP(), []int{0}
 }
 
 // Meta is what a log says about itself as a whole. A field left out is unknown.
@@ -103,7 +103,7 @@ type Meta struct {
 
 func (x *Meta) Reset() {
 	*x = Meta{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[0]
+	mi := &file_gpulog_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -115,7 +115,7 @@ func (x *Meta) String() string {
 func (*Meta) ProtoMessage() {}
 
 func (x *Meta) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[0]
+	mi := &file_gpulog_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -128,7 +128,7 @@ func (x *Meta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meta.ProtoReflect.Descriptor instead.
 func (*Meta) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{0}
+	return file_gpulog_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Meta) GetTool() []byte {
@@ -249,7 +249,7 @@ type Host struct {
 
 func (x *Host) Reset() {
 	*x = Host{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[1]
+	mi := &file_gpulog_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -261,7 +261,7 @@ func (x *Host) String() string {
 func (*Host) ProtoMessage() {}
 
 func (x *Host) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[1]
+	mi := &file_gpulog_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -274,7 +274,7 @@ func (x *Host) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Host.ProtoReflect.Descriptor instead.
 func (*Host) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{1}
+	return file_gpulog_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Host) GetName() []byte {
@@ -326,7 +326,7 @@ type ClockSnapshot struct {
 
 func (x *ClockSnapshot) Reset() {
 	*x = ClockSnapshot{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[2]
+	mi := &file_gpulog_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -338,7 +338,7 @@ func (x *ClockSnapshot) String() string {
 func (*ClockSnapshot) ProtoMessage() {}
 
 func (x *ClockSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[2]
+	mi := &file_gpulog_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -351,7 +351,7 @@ func (x *ClockSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSnapshot.ProtoReflect.Descriptor instead.
 func (*ClockSnapshot) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{2}
+	return file_gpulog_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ClockSnapshot) GetBoottime() int64 {
@@ -398,7 +398,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[3]
+	mi := &file_gpulog_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -410,7 +410,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[3]
+	mi := &file_gpulog_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -423,7 +423,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{3}
+	return file_gpulog_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Probe) GetName() []byte {
@@ -494,7 +494,7 @@ type Cost struct {
 
 func (x *Cost) Reset() {
 	*x = Cost{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[4]
+	mi := &file_gpulog_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +506,7 @@ func (x *Cost) String() string {
 func (*Cost) ProtoMessage() {}
 
 func (x *Cost) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[4]
+	mi := &file_gpulog_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +519,7 @@ func (x *Cost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cost.ProtoReflect.Descriptor instead.
 func (*Cost) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{4}
+	return file_gpulog_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Cost) GetCpuTimeNs() uint64 {
@@ -557,7 +557,7 @@ type Anomaly struct {
 
 func (x *Anomaly) Reset() {
 	*x = Anomaly{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[5]
+	mi := &file_gpulog_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +569,7 @@ func (x *Anomaly) String() string {
 func (*Anomaly) ProtoMessage() {}
 
 func (x *Anomaly) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[5]
+	mi := &file_gpulog_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +582,7 @@ func (x *Anomaly) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Anomaly.ProtoReflect.Descriptor instead.
 func (*Anomaly) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{5}
+	return file_gpulog_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Anomaly) GetName() []byte {
@@ -637,7 +637,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[6]
+	mi := &file_gpulog_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +649,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[6]
+	mi := &file_gpulog_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +662,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{6}
+	return file_gpulog_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Fact) GetKey() []byte {
@@ -691,7 +691,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[7]
+	mi := &file_gpulog_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -703,7 +703,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[7]
+	mi := &file_gpulog_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +716,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{7}
+	return file_gpulog_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Schema) GetKinds() []*Schema_Kind {
@@ -747,7 +747,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[8]
+	mi := &file_gpulog_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -759,7 +759,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[8]
+	mi := &file_gpulog_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -772,7 +772,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{8}
+	return file_gpulog_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Index) GetOffsetDelta() []uint64 {
@@ -821,7 +821,7 @@ type Schema_Kind struct {
 
 func (x *Schema_Kind) Reset() {
 	*x = Schema_Kind{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[9]
+	mi := &file_gpulog_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +833,7 @@ func (x *Schema_Kind) String() string {
 func (*Schema_Kind) ProtoMessage() {}
 
 func (x *Schema_Kind) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[9]
+	mi := &file_gpulog_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +846,7 @@ func (x *Schema_Kind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema_Kind.ProtoReflect.Descriptor instead.
 func (*Schema_Kind) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{7, 0}
+	return file_gpulog_proto_rawDescGZIP(), []int{7, 0}
 }
 
 func (x *Schema_Kind) GetNumber() uint32 {
@@ -881,7 +881,7 @@ type Schema_Field struct {
 
 func (x *Schema_Field) Reset() {
 	*x = Schema_Field{}
-	mi := &file_gpulog_gpulog_proto_msgTypes[10]
+	mi := &file_gpulog_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +893,7 @@ func (x *Schema_Field) String() string {
 func (*Schema_Field) ProtoMessage() {}
 
 func (x *Schema_Field) ProtoReflect() protoreflect.Message {
-	mi := &file_gpulog_gpulog_proto_msgTypes[10]
+	mi := &file_gpulog_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +906,7 @@ func (x *Schema_Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema_Field.ProtoReflect.Descriptor instead.
 func (*Schema_Field) Descriptor() ([]byte, []int) {
-	return file_gpulog_gpulog_proto_rawDescGZIP(), []int{7, 1}
+	return file_gpulog_proto_rawDescGZIP(), []int{7, 1}
 }
 
 func (x *Schema_Field) GetNumber() uint32 {
@@ -930,11 +930,11 @@ func (x *Schema_Field) GetType() uint32 {
 	return 0
 }
 
-var File_gpulog_gpulog_proto protoreflect.FileDescriptor
+var File_gpulog_proto protoreflect.FileDescriptor
 
-const file_gpulog_gpulog_proto_rawDesc = "" +
+const file_gpulog_proto_rawDesc = "" +
 	"\n" +
-	"\x13gpulog/gpulog.proto\x12\rgpurec.gpulog\"\xb4\x04\n" +
+	"\fgpulog.proto\x12\rgpurec.gpulog\"\xb4\x04\n" +
 	"\x04Meta\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\fR\x04tool\x12!\n" +
 	"\ftool_version\x18\x02 \x01(\fR\vtoolVersion\x12\x16\n" +
@@ -1014,20 +1014,20 @@ const file_gpulog_gpulog_proto_rawDesc = "" +
 	"\x0eSEVERITY_ERROR\x10\x03B(Z&github.com/gpurec/gpurec/protos/gpulogb\x06proto3"
 
 var (
-	file_gpulog_gpulog_proto_rawDescOnce sync.Once
-	file_gpulog_gpulog_proto_rawDescData []byte
+	file_gpulog_proto_rawDescOnce sync.Once
+	file_gpulog_proto_rawDescData []byte
 )
 
-func file_gpulog_gpulog_proto_rawDescGZIP() []byte {
-	file_gpulog_gpulog_proto_rawDescOnce.Do(func() {
-		file_gpulog_gpulog_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_gpulog_gpulog_proto_rawDesc), len(file_gpulog_gpulog_proto_rawDesc)))
+func file_gpulog_proto_rawDescGZIP() []byte {
+	file_gpulog_proto_rawDescOnce.Do(func() {
+		file_gpulog_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_gpulog_proto_rawDesc), len(file_gpulog_proto_rawDesc)))
 	})
-	return file_gpulog_gpulog_proto_rawDescData
+	return file_gpulog_proto_rawDescData
 }
 
-var file_gpulog_gpulog_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_gpulog_gpulog_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
-var file_gpulog_gpulog_proto_goTypes = []any{
+var file_gpulog_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_gpulog_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_gpulog_proto_goTypes = []any{
 	(Severity)(0),         // 0: gpurec.gpulog.Severity
 	(*Meta)(nil),          // 1: gpurec.gpulog.Meta
 	(*Host)(nil),          // 2: gpurec.gpulog.Host
@@ -1041,7 +1041,7 @@ var file_gpulog_gpulog_proto_goTypes = []any{
 	(*Schema_Kind)(nil),   // 10: gpurec.gpulog.Schema.Kind
 	(*Schema_Field)(nil),  // 11: gpurec.gpulog.Schema.Field
 }
-var file_gpulog_gpulog_proto_depIdxs = []int32{
+var file_gpulog_proto_depIdxs = []int32{
 	2,  // 0: gpurec.gpulog.Meta.host:type_name -> gpurec.gpulog.Host
 	3,  // 1: gpurec.gpulog.Meta.snapshots:type_name -> gpurec.gpulog.ClockSnapshot
 	4,  // 2: gpurec.gpulog.Meta.probes:type_name -> gpurec.gpulog.Probe
@@ -1058,28 +1058,28 @@ var file_gpulog_gpulog_proto_depIdxs = []int32{
 	0,  // [0:9] is the sub-list for field type_name
 }
 
-func init() { file_gpulog_gpulog_proto_init() }
-func file_gpulog_gpulog_proto_init() {
-	if File_gpulog_gpulog_proto != nil {
+func init() { file_gpulog_proto_init() }
+func file_gpulog_proto_init() {
+	if File_gpulog_proto != nil {
 		return
 	}
-	file_gpulog_gpulog_proto_msgTypes[0].OneofWrappers = []any{}
+	file_gpulog_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_gpulog_gpulog_proto_rawDesc), len(file_gpulog_gpulog_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_gpulog_proto_rawDesc), len(file_gpulog_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_gpulog_gpulog_proto_goTypes,
-		DependencyIndexes: file_gpulog_gpulog_proto_depIdxs,
-		EnumInfos:         file_gpulog_gpulog_proto_enumTypes,
-		MessageInfos:      file_gpulog_gpulog_proto_msgTypes,
+		GoTypes:           file_gpulog_proto_goTypes,
+		DependencyIndexes: file_gpulog_proto_depIdxs,
+		EnumInfos:         file_gpulog_proto_enumTypes,
+		MessageInfos:      file_gpulog_proto_msgTypes,
 	}.Build()
-	File_gpulog_gpulog_proto = out.File
-	file_gpulog_gpulog_proto_goTypes = nil
-	file_gpulog_gpulog_proto_depIdxs = nil
+	File_gpulog_proto = out.File
+	file_gpulog_proto_goTypes = nil
+	file_gpulog_proto_depIdxs = nil
 }
