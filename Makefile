@@ -1,0 +1,57 @@
+# gpurec: `make` builds, `make test` tests, `make demo` shows the whole path.
+GO      ?= go
+BIN     := bin/gpurec
+OUT     ?= out
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+FUZZTIME ?= 10s
+FUZZ_PKGS := record/gpulog record/ftrace record/importer/ftracetext
+# CGO_ENABLED=0: one static binary that runs on any Linux of its architecture.
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := build
+.PHONY: help build install demo test test-duckdb race lint fuzz-smoke bench generate check-generated clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+build: ## build bin/gpurec (needs Go only)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/gpurec
+
+install: ## install gpurec into GOBIN
+	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/gpurec
+
+demo: build ## record (or unpack) a run, correlate, export, report
+	@./testdata/demo/demo.sh $(BIN) $(OUT)
+
+test: ## unit and integration tests; live ones run as root where the kernel allows
+	$(GO) vet ./...
+	$(GO) test ./...
+
+test-duckdb: ## open the Parquet export in real DuckDB (needs cgo and a C++ runtime)
+	cd testdata/duckdb && CGO_ENABLED=1 $(GO) test ./...
+
+race: ## the tests under the race detector (needs cgo)
+	CGO_ENABLED=1 $(GO) test -race -short ./...
+
+lint: ## gofmt, vet, staticcheck
+	@test -z "$$(gofmt -s -l $$(git ls-files '*.go'))" || { gofmt -s -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+fuzz-smoke: ## every fuzz target for FUZZTIME (default 10s)
+	@set -e; for p in $(FUZZ_PKGS); do \
+	  for f in $$($(GO) test -list '^Fuzz' ./$$p | grep ^Fuzz); do \
+	    echo "fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) ./$$p; done; done
+
+bench: ## benchmarks, for benchstat
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+generate: ## rebuild generated code (needs clang, llvm, libbpf-dev, protobuf-compiler, linux-libc-dev)
+	./testdata/generate.sh
+
+check-generated: ## prove that the committed generated code is what its sources give
+	./testdata/generate.sh --check
+
+clean: ## remove what make built
+	rm -rf bin $(OUT) testdata/workloads/build
