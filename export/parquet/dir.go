@@ -1,0 +1,137 @@
+package parquet
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpurec/gpurec/correlate"
+)
+
+//go:embed views.sql
+var viewsSQL string
+
+// viewsMark begins views.sql: a directory that holds such a file and nothing
+// that no export writes is an export, and may be replaced by another.
+const viewsMark = "-- gpurec views"
+
+// outputDir is a directory that appears whole: it is filled under a temporary
+// name beside the final one, and renamed.
+type outputDir struct {
+	final string
+	tmp   string // "" before create and after commit or abort
+}
+
+func newOutputDir(path string) (*outputDir, error) {
+	final, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	// A link stays, what it points to is replaced.
+	if real, err := filepath.EvalSymlinks(final); err == nil {
+		final = real
+	}
+	if err := replaceable(final); err != nil {
+		return nil, fmt.Errorf("write %s: %w", filepath.Clean(path), err)
+	}
+	return &outputDir{final: final}, nil
+}
+
+// replaceable says why what stands at dir must not be replaced, if so.
+func replaceable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if st, serr := os.Stat(dir); serr == nil && !st.IsDir() {
+		return errors.New("it is a file, and Parquet is written as a directory; choose another path or remove it")
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !exportName(e.Name()) {
+			return fmt.Errorf("it holds %q, which is no part of an export, and would be lost; choose another directory or an empty one", e.Name())
+		}
+	}
+	if !hasMark(filepath.Join(dir, "views.sql")) {
+		return errors.New("it holds Parquet files but no views.sql of an earlier export; choose another directory or an empty one")
+	}
+	return nil
+}
+
+// exportName reports whether an export of this or an earlier version writes such a file.
+func exportName(name string) bool {
+	table, ok := strings.CutSuffix(name, ".parquet")
+	return name == "views.sql" || ok && correlate.TableByName(table) != nil
+}
+
+func hasMark(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b := make([]byte, len(viewsMark))
+	n, _ := f.Read(b)
+	return string(b[:n]) == viewsMark
+}
+
+// create makes the temporary directory.
+func (d *outputDir) create() error {
+	tmp := d.sibling("tmp")
+	if err := os.Mkdir(tmp, 0o777); err != nil {
+		return fmt.Errorf("make a directory beside the output: %w", err)
+	}
+	d.tmp = tmp
+	return nil
+}
+
+func (d *outputDir) sibling(what string) string {
+	name := fmt.Sprintf(".%s.%s-%08x", filepath.Base(d.final), what, rand.Uint32())
+	return filepath.Join(filepath.Dir(d.final), name)
+}
+
+func (d *outputDir) writeViews() error {
+	return os.WriteFile(filepath.Join(d.tmp, "views.sql"), []byte(viewsSQL), 0o666)
+}
+
+// commit gives the directory its name. What stood there is moved aside first,
+// and back again if that name cannot be had.
+func (d *outputDir) commit() error {
+	// It may have changed since the export began.
+	if err := replaceable(d.final); err != nil {
+		return err
+	}
+	old := d.sibling("old")
+	err := os.Rename(d.final, old)
+	if errors.Is(err, fs.ErrNotExist) {
+		old = ""
+	} else if err != nil {
+		return err
+	}
+	if err := os.Rename(d.tmp, d.final); err != nil {
+		if old != "" {
+			err = errors.Join(err, os.Rename(old, d.final))
+		}
+		return err
+	}
+	d.tmp = ""
+	if old != "" {
+		return os.RemoveAll(old)
+	}
+	return nil
+}
+
+// abort removes what was written.
+func (d *outputDir) abort() {
+	if d.tmp != "" {
+		os.RemoveAll(d.tmp)
+		d.tmp = ""
+	}
+}
