@@ -7,3 +7,4 @@
 // nccl.h, and the SysV x86-64 calling convention.
 package gpu
 
+//go:generate ./generate.sh
