@@ -55,6 +55,8 @@ func LookupIoctl(driver string, cmd uint32) (Ioctl, bool) {
 			k.nr = uint8(cmd - uvmBig)
 			k.magic = uvmBigMagic
 		}
+	case k.magic == 0 || k.magic == uvmBigMagic:
+		return Ioctl{}, false // nothing else in the table is such a number
 	case k.magic == magicDRM && (k.nr < drmDriverFirst || k.nr >= drmDriverEnd):
 		k.driver = ""
 	case k.magic == magicDRM && d == driverNVIDIA:
