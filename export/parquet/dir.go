@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,13 +11,6 @@ import (
 
 	"github.com/gpurec/gpurec/correlate"
 )
-
-//go:embed views.sql
-var viewsSQL string
-
-// viewsMark begins views.sql: a directory that holds such a file and nothing
-// that no export writes is an export, and may be replaced by another.
-const viewsMark = "-- gpurec views"
 
 // outputDir is a directory that appears whole: it is filled under a temporary
 // name beside the final one, and renamed.
@@ -98,7 +90,7 @@ func (d *outputDir) sibling(what string) string {
 }
 
 func (d *outputDir) writeViews() error {
-	return os.WriteFile(filepath.Join(d.tmp, "views.sql"), []byte(viewsSQL), 0o666)
+	return os.WriteFile(filepath.Join(d.tmp, "views.sql"), []byte(viewsSQL()), 0o666)
 }
 
 // commit gives the directory its name. What stood there is moved aside first,
