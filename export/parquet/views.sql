@@ -98,15 +98,18 @@ FROM jobs j
   LEFT JOIN fence_waits w ON w.id = f.wait_id
 ORDER BY coalesce(j.queued_ns, j.run_ns, j.done_ns), j.id;
 
--- Launches that led to neither a job nor an activity, and why.
+-- Launches that led to neither a job nor an activity, and why. Of a launch
+-- inside another (runtime around driver) only the inner one is looked at.
 CREATE OR REPLACE VIEW launches_without_job AS
-WITH why AS (
+WITH launches AS (
+  SELECT * FROM api_calls WHERE kernel_name IS NOT NULL OR grid_x IS NOT NULL OR contains(base_name, 'Launch')
+), why AS (
   SELECT src_id, string_agg(link || ': ' || reason, ', ' ORDER BY link, reason) AS reasons
   FROM unmatched WHERE src_table = 'api_calls' GROUP BY src_id
 )
 SELECT c.id AS api_call_id, c.process_id, c.pid, c.tid, c.name, c.kernel_name, c.stream, c.start_ns, c.end_kind, c.result, w.reasons
-FROM api_calls c LEFT JOIN why w ON w.src_id = c.id
-WHERE (c.kernel_name IS NOT NULL OR c.grid_x IS NOT NULL OR contains(c.base_name, 'Launch'))
+FROM launches c LEFT JOIN why w ON w.src_id = c.id
+WHERE c.id NOT IN (SELECT parent_id FROM launches WHERE parent_id IS NOT NULL)
   AND c.id NOT IN (SELECT api_call_id FROM jobs WHERE api_call_id IS NOT NULL)
   AND c.id NOT IN (SELECT api_call_id FROM gpu_activities WHERE api_call_id IS NOT NULL)
 ORDER BY c.start_ns, c.id;
