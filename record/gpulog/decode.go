@@ -1,0 +1,441 @@
+package gpulog
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// errBody says that a body is not what the format asks for, although its
+// checksum is right.
+var errBody = errors.New("its checksum is right but its content is not as the format says")
+
+// decoder reads the events of one block, a batch at a time: load takes the
+// directory, and next goes forward in all columns at once.
+type decoder struct {
+	strs   []string // by number; number 0 is ""
+	who    []identity
+	shapes []dshape
+	order  cursor
+	whos   cursor
+	times  cursor
+	pool   []uint64
+	left   int // events not yet read
+	batch  int // how many of them may be read at once
+
+	interned map[string]string
+	counters *event.Counters
+
+	// scratch of next
+	ord, ids, ts, vals []uint64
+	active             []*dshape
+}
+
+// dshape is a shape as it is read.
+type dshape struct {
+	kind   event.Kind
+	flags  event.Flags
+	mode   timeMode
+	source string
+	mask   uint32
+	left   int
+	cols   []dcolumn
+	rows   []uint32 // events of the batch that have this shape
+	extras *extras  // fields that have no place in the kind; nil if there are none
+}
+
+type dcolumn struct {
+	cursor
+	place event.Place
+}
+
+// load begins to read a body. It keeps the memory of the block before, and
+// body must stay as it is until all events are read.
+func (d *decoder) load(body []byte, events int, sc *schema) error {
+	buf := decbuf{b: body}
+	d.left, d.batch = 0, event.DefaultBatch
+	d.loadStrings(&buf)
+	d.loadWho(&buf)
+	nShapes := buf.count(MaxBlockTable)
+	if buf.bad {
+		return errBody
+	}
+	l := loader{d: &buf, sc: sc, strs: d.strs, counters: d.counters}
+	d.order, d.whos, d.times = cursor{}, cursor{}, cursor{}
+	for _, c := range []*cursor{&d.order, &d.whos, &d.times} {
+		l.common(c)
+	}
+	d.shapes = d.shapes[:0]
+	total := 0
+	for range nShapes {
+		s := l.shape()
+		if buf.bad {
+			return errBody
+		}
+		total += s.left
+		if s.extras != nil {
+			d.batch = extraBatch
+		}
+		d.shapes = append(d.shapes, s)
+	}
+	n := buf.count(len(buf.b))
+	d.pool = grow(d.pool, n)
+	buf.deltas(d.pool, 0)
+	if buf.bad || total != events {
+		return errBody
+	}
+	if !d.open(buf.b, l.lengths) {
+		return errBody
+	}
+	d.left = events
+	return nil
+}
+
+// open gives each column its bytes, which stand in the order of their heads.
+func (d *decoder) open(data []byte, lengths []int) bool {
+	buf := decbuf{b: data}
+	next := func(c *cursor) bool {
+		b := buf.bytes(lengths[0])
+		lengths = lengths[1:]
+		return !buf.bad && c.open(b)
+	}
+	ok := next(&d.order) && next(&d.whos) && next(&d.times)
+	for i := range d.shapes {
+		s := &d.shapes[i]
+		for j := range s.cols {
+			ok = ok && next(&s.cols[j].cursor)
+		}
+	}
+	return ok && len(buf.b) == 0
+}
+
+// loader reads the directory of columns.
+type loader struct {
+	d        *decbuf
+	sc       *schema
+	strs     []string
+	counters *event.Counters
+	lengths  []int
+	keyed    int
+}
+
+func (l *loader) common(c *cursor) {
+	l.lengths = append(l.lengths, c.parseHead(l.d))
+	if c.enc == encKeyed || c.enc == encPool || c.base != baseNone {
+		l.d.fail()
+	}
+}
+
+func (l *loader) shape() (s dshape) {
+	d := l.d
+	number := uint32(d.count(1 << 30))
+	s.flags, s.mode = event.Flags(d.byte()), timeMode(d.byte())
+	source := d.count(len(l.strs) - 1)
+	s.left = d.count(MaxBlockEvents)
+	nCols := int(d.byte())
+	if d.bad || s.mode >= numTimeModes {
+		d.fail()
+		return s
+	}
+	s.source = l.strs[source]
+	entry := l.sc.kind(number)
+	s.kind = entry.kind
+	if s.kind == event.KindUnknown {
+		s.kind = event.KindOther
+		s.extras = &extras{kindName: entry.name}
+		l.counters.AddAt(AnomalyKindUnknown, uint64(s.left), entry.name)
+	}
+	s.cols = make([]dcolumn, 0, min(nCols, len(d.b)))
+	for range nCols {
+		c := dcolumn{}
+		c.field = uint32(d.count(1 << 30))
+		t := int(d.byte())
+		if t < len(wireTypes) {
+			c.typ = wireTypes[t]
+		}
+		l.lengths = append(l.lengths, c.parseHead(d))
+		if c.enc == encKeyed {
+			l.keyed++
+		}
+		if d.bad || c.typ == event.TypeNone || c.enc == encKeyed && c.key >= len(s.cols) || l.keyed > MaxBlockKeyed ||
+			c.base == baseTime && s.mode != timeKnown {
+			d.fail()
+			return s
+		}
+		l.place(&s, &c)
+		s.cols = append(s.cols, c)
+	}
+	if s.extras != nil {
+		l.placeExtras(&s)
+	}
+	return s
+}
+
+// place finds out where a column's values go.
+func (l *loader) place(s *dshape, c *dcolumn) {
+	f := l.sc.field(c.field)
+	isString := c.typ == event.TypeString || c.typ == event.TypeText
+	if s.extras == nil || s.extras.kindName == "" {
+		if p := s.kind.Place(f.field); p.OK() && p.IsString() == isString && s.mask&p.Mask() == 0 {
+			c.place = p
+			s.mask |= p.Mask()
+			return
+		}
+	}
+	if s.extras == nil {
+		s.extras = &extras{}
+	}
+	s.extras.add(len(s.cols), f.name, c.typ)
+}
+
+// placeExtras decides where the fields without a place go: into args, if the
+// kind has them.
+func (l *loader) placeExtras(s *dshape) {
+	x := s.extras
+	x.args = s.kind.Place(event.FieldArgs)
+	if x.kindName != "" {
+		x.name = s.kind.Place(event.FieldName)
+		s.mask = x.name.Mask()
+		if len(x.fields) > 0 {
+			s.mask |= x.args.Mask()
+		}
+		return
+	}
+	if x.args.OK() {
+		x.hadArgs = s.mask&x.args.Mask() != 0
+		s.mask |= x.args.Mask()
+		l.counters.AddAt(AnomalyFieldUnknown, uint64(s.left), x.fields[0].name)
+		return
+	}
+	l.counters.AddAt(AnomalyFieldLost, uint64(s.left*len(x.fields)), s.kind.String()+"."+x.fields[0].name)
+	s.extras = nil
+}
+
+func (d *decoder) loadStrings(buf *decbuf) {
+	n := buf.count(min(len(buf.b), MaxBlockTable+7))
+	lens := d.scratch(n)
+	total := 0
+	for i := range lens {
+		lens[i] = uint64(buf.count(len(buf.b)))
+		total += int(lens[i])
+	}
+	clear(d.strs)
+	d.strs = append(d.strs[:0], "")
+	b := buf.bytes(total)
+	if buf.bad {
+		return
+	}
+	all := string(b)
+	for _, l := range lens {
+		d.strs = append(d.strs, d.intern(all[:l]))
+		all = all[l:]
+	}
+}
+
+const (
+	maxInterned    = 1 << 14
+	maxInternedLen = 64
+)
+
+// intern returns the same string for the same short text, whatever block it
+// comes from, so that those who group by it compare addresses.
+func (d *decoder) intern(s string) string {
+	if len(s) > maxInternedLen {
+		return s
+	}
+	if t, ok := d.interned[s]; ok {
+		return t
+	}
+	if d.interned == nil || len(d.interned) >= maxInterned {
+		d.interned = make(map[string]string)
+	}
+	s = strings.Clone(s)
+	d.interned[s] = s
+	return s
+}
+
+func (d *decoder) loadWho(buf *decbuf) {
+	n := buf.count(min(len(buf.b), MaxBlockTable))
+	if n > cap(d.who) {
+		d.who = make([]identity, n)
+	}
+	d.who = d.who[:n]
+	for i := range d.who {
+		d.who[i].cpu = int32(unzigzag(buf.uvarint()))
+	}
+	for i := range d.who {
+		d.who[i].pid = int32(unzigzag(buf.uvarint()))
+	}
+	for i := range d.who {
+		d.who[i].tid = int32(unzigzag(buf.uvarint()))
+	}
+	for i := range d.who {
+		d.who[i].comm = uint32(buf.count(len(d.strs) - 1))
+	}
+}
+
+func (d *decoder) scratch(n int) []uint64 {
+	d.vals = grow(d.vals, n)
+	return d.vals
+}
+
+func grow(s []uint64, n int) []uint64 {
+	if n > cap(s) {
+		return make([]uint64, n)
+	}
+	return s[:n]
+}
+
+// next fills dst with the next events, and places, if it is not nil, with the
+// places that they take in the order of time. len(dst) must not exceed left and batch.
+func (d *decoder) next(dst []event.Event, places []event.Time) error {
+	n := len(dst)
+	d.left -= n
+	d.ord, d.ids, d.ts = grow(d.ord, n), grow(d.ids, n), grow(d.ts, n)
+	if !d.order.fill(d.ord, nil, nil) || !d.whos.fill(d.ids, nil, nil) {
+		return errBody
+	}
+	timed, ok := d.assign()
+	if !ok || !d.times.fill(d.ts[:timed], nil, nil) {
+		return errBody
+	}
+	if !d.heads(dst, places) {
+		return errBody
+	}
+	for _, s := range d.active {
+		if !d.columns(s, dst) {
+			return errBody
+		}
+	}
+	return nil
+}
+
+// assign gives each event of the batch to its shape, and counts those with times.
+func (d *decoder) assign() (timed int, ok bool) {
+	for _, s := range d.active {
+		s.rows = s.rows[:0]
+	}
+	d.active = d.active[:0]
+	for i, o := range d.ord {
+		if o >= uint64(len(d.shapes)) {
+			return 0, false
+		}
+		s := &d.shapes[o]
+		if len(s.rows) == 0 {
+			d.active = append(d.active, s)
+		}
+		s.rows = append(s.rows, uint32(i))
+		if s.mode != timeNone {
+			timed++
+		}
+	}
+	for _, s := range d.active {
+		if s.left -= len(s.rows); s.left < 0 {
+			return 0, false
+		}
+	}
+	return timed, true
+}
+
+// heads sets what all events have in common.
+func (d *decoder) heads(dst []event.Event, places []event.Time) bool {
+	ts := d.ts
+	for i := range dst {
+		s := &d.shapes[d.ord[i]]
+		t := event.NoTime
+		place := event.NoTime
+		if s.mode != timeNone {
+			place = event.Time(ts[0])
+			ts = ts[1:]
+			if s.mode == timeKnown {
+				t = place
+			}
+		}
+		if places != nil {
+			places[i] = place
+		}
+		if d.ids[i] >= uint64(len(d.who)) {
+			return false
+		}
+		w := &d.who[d.ids[i]]
+		e := &dst[i]
+		e.Reset(s.kind, t)
+		e.Flags, e.CPU, e.PID, e.TID = s.flags, w.cpu, w.pid, w.tid
+		e.Comm, e.Source = d.strs[w.comm], s.source
+		e.SetMask(s.mask)
+	}
+	return true
+}
+
+// columns sets the fields of the events of one shape.
+func (d *decoder) columns(s *dshape, dst []event.Event) bool {
+	n := len(s.rows)
+	vals := d.scratch(n * len(s.cols))
+	for j := range s.cols {
+		c := &s.cols[j]
+		col := vals[j*n : (j+1)*n]
+		var key []uint64
+		if c.enc == encKeyed {
+			key = vals[c.key*n : (c.key+1)*n]
+		}
+		if !c.fill(col, key, d.pool) {
+			return false
+		}
+	}
+	for j := range s.cols {
+		c := &s.cols[j]
+		col := vals[j*n : (j+1)*n]
+		if c.base != baseNone {
+			d.rebase(c, s, col, dst)
+		}
+		if isStr := c.typ == event.TypeString || c.typ == event.TypeText; isStr {
+			if !d.putStrings(c, s, col, dst) {
+				return false
+			}
+		} else if c.place.OK() {
+			for i, r := range s.rows {
+				dst[r].PutNum(c.place, col[i])
+			}
+		}
+	}
+	if s.extras != nil {
+		d.counters.AddAt(AnomalyFieldLost, s.extras.put(s, vals, d.strs, dst), s.kind.String()+".args")
+	}
+	return true
+}
+
+// rebase adds what a column's values are relative to.
+func (d *decoder) rebase(c *dcolumn, s *dshape, col []uint64, dst []event.Event) {
+	switch c.base {
+	case baseTime:
+		for i, r := range s.rows {
+			col[i] = uint64(dst[r].Time) - col[i]
+		}
+	case baseTID:
+		for i, r := range s.rows {
+			col[i] += uint64(int64(dst[r].TID))
+		}
+	case baseComm:
+		for i, r := range s.rows {
+			col[i] ^= uint64(d.who[d.ids[r]].comm)
+		}
+	}
+}
+
+func (d *decoder) putStrings(c *dcolumn, s *dshape, col []uint64, dst []event.Event) bool {
+	for i, r := range s.rows {
+		if col[i] >= uint64(len(d.strs)) {
+			return false
+		}
+		if !c.place.OK() {
+			continue // an extra: checked here, used by extras.put
+		}
+		if col[i] == 0 { // "" is unknown
+			dst[r].SetMask(dst[r].Mask() &^ c.place.Mask())
+			continue
+		}
+		dst[r].PutStr(c.place, d.strs[col[i]])
+	}
+	return true
+}
