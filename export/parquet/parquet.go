@@ -18,7 +18,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
@@ -29,7 +31,10 @@ import (
 // meaning; new columns and tables do not change it.
 const SchemaVersion = 1
 
-const defaultMemory = 256 << 20
+const (
+	defaultMemory = 256 << 20
+	maxWriters    = 4 // tables written at once: each takes some 10 MiB
+)
 
 // Format returns the Parquet format. Its outputs are directories.
 func Format() export.Format {
@@ -118,15 +123,36 @@ func (s *Sink) finish(sum *correlate.Summary) error {
 		return errors.New("export ended before it began")
 	}
 	meta := fileMetadata(&sum.Meta, s.o.Tool)
-	for _, t := range s.tables {
-		if err := t.finish(s.dir.tmp, meta); err != nil {
-			return err
-		}
+	if err := s.finishTables(meta); err != nil {
+		return err
 	}
 	if err := s.dir.writeViews(); err != nil {
 		return err
 	}
 	return s.dir.commit()
+}
+
+// finishTables writes the tables, some at once: each is a file of its own.
+func (s *Sink) finishTables(meta []keyValue) error {
+	var (
+		wait sync.WaitGroup
+		errs = make([]error, len(s.tables))
+		slot = make(chan struct{}, min(runtime.GOMAXPROCS(0), maxWriters))
+	)
+	for i, t := range s.tables {
+		slot <- struct{}{}
+		wait.Go(func() {
+			errs[i] = t.finish(s.dir.tmp, meta)
+			<-slot
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Abort removes what was written. After End it does nothing.

@@ -146,7 +146,7 @@ ORDER BY device_id, ring, ts_ns;
 -- Ioctls that failed: with an errno, or with a status inside the driver's own struct.
 CREATE OR REPLACE VIEW failed_ioctls AS
 SELECT driver, name, role, errno, status, count(*) AS failures, min(start_ns) AS first_ns, max(start_ns) AS last_ns,
-  count(DISTINCT process_id) AS processes, any_value(api_call_id) AS example_api_call_id, min(id) AS example_ioctl_id
+  count(DISTINCT process_id) AS processes, min(api_call_id) AS example_api_call_id, min(id) AS example_ioctl_id
 FROM ioctls WHERE errno <> 0 OR status <> 0
 GROUP BY driver, name, role, errno, status
 ORDER BY failures DESC, name, errno, status;
