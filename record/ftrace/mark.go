@@ -14,16 +14,33 @@ const maxMarkName = 256
 // (B|pid|name and the like, system/core libcutils trace.h), else a mark with
 // the text as its name.
 func (m *TextMapper) print(e *event.Event, n *textName, p []byte) {
-	if n.name == "print" {
-		p = bytes.TrimPrefix(p, []byte("tracing_mark_write: "))
+	if n.name == "print" || n.name == "bputs" || n.name == "bprint" {
+		p = trimCaller(p)
 	}
 	m.mark(e, bytes.TrimRight(p, " \n\x00"))
+}
+
+// trimCaller takes off what trace-cmd puts before the text: the function that
+// printed it, where that is the writer of trace_marker or a bare address.
+func trimCaller(p []byte) []byte {
+	if s, ok := bytes.CutPrefix(p, []byte("tracing_mark_write: ")); ok {
+		return s
+	}
+	if s, ok := bytes.CutPrefix(p, []byte("0x")); ok {
+		if _, n := parseHex(s); n > 0 {
+			s = bytes.TrimPrefix(s[n:], []byte("s"))
+			if s, ok := bytes.CutPrefix(s, []byte(": ")); ok {
+				return s
+			}
+		}
+	}
+	return p
 }
 
 const atraceCategory = "atrace"
 
 // mark fills e from the text of a print event.
-func (m *TextMapper) mark(e *event.Event, p []byte) {
+func (m *maker) mark(e *event.Event, p []byte) {
 	if (len(p) == 1 || len(p) > 1 && p[1] == '|') && m.atrace(e, p) {
 		return
 	}
@@ -39,7 +56,7 @@ func (m *TextMapper) mark(e *event.Event, p []byte) {
 }
 
 // atrace reads a mark; it reports whether p is one.
-func (m *TextMapper) atrace(e *event.Event, p []byte) bool {
+func (m *maker) atrace(e *event.Event, p []byte) bool {
 	var part [5][]byte
 	rest, n := p, 0
 	for n < len(part)-1 {
@@ -80,7 +97,7 @@ func (m *TextMapper) atrace(e *event.Event, p []byte) bool {
 //	B|pid|name  E|pid  I|pid|name  C|pid|name|value
 //	S|pid|name|cookie  F|pid|name|cookie  N|pid|track|name
 //	G|pid|track|name|cookie  H|pid|track|cookie
-func (m *TextMapper) atraceKind(e *event.Event, c byte, part *[5][]byte, n int) (event.Kind, bool) {
+func (m *maker) atraceKind(e *event.Event, c byte, part *[5][]byte, n int) (event.Kind, bool) {
 	str := func(f event.Field, b []byte) { e.SetStr(f, m.Strings.Get(b)) }
 	switch {
 	case c == 'B' && n >= 3:

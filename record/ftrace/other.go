@@ -14,7 +14,7 @@ func (m *TextMapper) other(e *event.Event, n *textName, p []byte) {
 	m.obj.reset()
 	m.text = m.text[:0]
 	p = bytes.TrimRight(p, " ")
-	switch style := styleOf(p, n.mode); style {
+	switch style := styleOf(p, n.form); style {
 	case styleText:
 		m.addText(p)
 	case styleComma:
@@ -71,7 +71,7 @@ func (m *TextMapper) blankFields(p []byte) {
 }
 
 func (m *TextMapper) addField(key, val []byte) {
-	val = bytes.TrimRight(val, " ")
+	val = trimBrackets(val)
 	if key == nil {
 		m.addText(val)
 		return
@@ -123,4 +123,20 @@ func styleOf(p []byte, mode nameMode) style {
 		return styleComma
 	}
 	return styleBlank
+}
+
+// trimBrackets takes off what belongs to the brackets around a field, as in
+// "vec=9 [action=RCU]", and not to its value.
+func trimBrackets(val []byte) []byte {
+	val = bytes.TrimRight(val, " ")
+	for _, pair := range []string{"[]", "()", "{}"} {
+		open := bytes.Count(val, []byte(pair[:1]))
+		shut := bytes.Count(val, []byte(pair[1:]))
+		switch {
+		case open > shut && val[len(val)-1] == pair[0],
+			shut > open && val[len(val)-1] == pair[1]:
+			return bytes.TrimRight(val[:len(val)-1], " ")
+		}
+	}
+	return val
 }

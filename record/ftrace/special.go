@@ -16,8 +16,8 @@ func textSwitch(m *TextMapper, e *event.Event, p []byte) bool {
 	if !ok {
 		return false
 	}
-	comm, tid, prio, rest, ok1 := task(left)
-	ncomm, ntid, nprio, _, ok2 := task(right)
+	comm, tid, prio, rest, ok1 := taskForm(left)
+	ncomm, ntid, nprio, _, ok2 := taskForm(right)
 	if !ok1 || !ok2 {
 		return false
 	}
@@ -33,8 +33,8 @@ func textSwitch(m *TextMapper, e *event.Event, p []byte) bool {
 	return true
 }
 
-// task reads "comm:tid [prio] rest"; the comm may hold colons and brackets.
-func task(p []byte) (comm []byte, tid, prio int64, rest []byte, ok bool) {
+// taskForm reads "comm:tid [prio] rest"; the comm may hold colons and brackets.
+func taskForm(p []byte) (comm []byte, tid, prio int64, rest []byte, ok bool) {
 	open := bytes.LastIndex(p, []byte(" ["))
 	if open < 0 {
 		return
@@ -54,7 +54,7 @@ func textWake(m *TextMapper, e *event.Event, p []byte) bool {
 	if bytes.HasPrefix(p, []byte("comm=")) {
 		return false
 	}
-	comm, tid, prio, rest, ok := task(p)
+	comm, tid, prio, rest, ok := taskForm(p)
 	if !ok {
 		return false
 	}

@@ -2,6 +2,7 @@ package ftrace
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -18,15 +19,20 @@ type Head struct {
 // TextMapper makes events of the text that follows the time in a line of the
 // kernel's trace files or of trace-cmd report. It is not safe for concurrent use.
 type TextMapper struct {
-	Strings Interner        // shared with the reader of the lines
+	maker
+	table table
+	names map[string]*textName
+	last  *textName
+	text  []byte // what a payload says outside of its fields
+}
+
+// maker is what the text and the binary path have in common.
+type maker struct {
+	Strings Interner        // may be shared with the reader of the lines
 	count   *event.Counters // where anomalies go
-	table   table
-	names   map[string]*textName
-	last    *textName
+	where   func() string   // the place in work
 	obj     object
-	text    []byte // what a payload says outside of its fields
 	scr     scratch
-	where   func() string
 }
 
 // textName is what is known of an event's name.
@@ -34,7 +40,8 @@ type textName struct {
 	name   string // as printed
 	source string // "system:event" or "event"
 	tp     *tracepoint
-	mode   nameMode
+	mode   nameMode // how the name was written
+	form   nameMode // how its text is to be read
 }
 
 type nameMode uint8
@@ -56,7 +63,7 @@ func NewTextMapper(c *event.Counters, where func() string) *TextMapper {
 	if where == nil {
 		where = func() string { return "" }
 	}
-	return &TextMapper{count: c, table: newTable(), names: make(map[string]*textName), where: where}
+	return &TextMapper{maker: maker{count: c, where: where}, table: newTable(), names: make(map[string]*textName)}
 }
 
 // Map appends the event of a line's text ("drm_run_job: entity=…") to b and
@@ -86,12 +93,12 @@ func (m *TextMapper) Map(b *event.Batch, h *Head, text []byte) *event.Event {
 
 var failedToParse = []byte("[FAILED TO PARSE]")
 
-func (m *TextMapper) note(a *event.AnomalySpec) {
+func (m *maker) note(a *event.AnomalySpec) {
 	m.count.AddAt(a, 1, m.sample(a))
 }
 
 // sample tells the place only where it will be kept: the first time.
-func (m *TextMapper) sample(a *event.AnomalySpec) string {
+func (m *maker) sample(a *event.AnomalySpec) string {
 	if m.count.Get(a) > 0 {
 		return ""
 	}
@@ -165,9 +172,15 @@ func (m *TextMapper) lookup(name []byte, mode nameMode) *textName {
 }
 
 func (m *TextMapper) describe(name string, mode nameMode) *textName {
-	n := &textName{name: name, source: name, mode: mode}
+	n := &textName{name: name, source: name, mode: mode, form: mode}
 	look := name
 	switch mode {
+	case modePlain: // trace-cmd prints system calls under the names of their tracepoints
+		if strings.HasPrefix(name, "sys_enter_") {
+			n.source, n.form = "syscalls:"+name, modeSysEnter
+		} else if strings.HasPrefix(name, "sys_exit_") {
+			n.source, n.form = "syscalls:"+name, modeSysExit
+		}
 	case modeSysEnter:
 		look = "sys_enter_" + name
 		n.source = "syscalls:" + look
@@ -288,7 +301,7 @@ func keyStart(p []byte, eq int) int {
 }
 
 func isKeyByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c == '_' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '?'
+	return c >= 'a' && c <= 'z' || c == '_' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '?' || c == '-'
 }
 
 // commaPairs reads "key=value, key=value, some key:value". Brackets may hold commas.

@@ -214,7 +214,7 @@ func (r *reader) line(b *event.Batch, line []byte) {
 func (r *reader) event(b *event.Batch, h *head) {
 	r.tally.events++
 	eh := ftrace.Head{Time: h.time, CPU: h.cpu, PID: h.pid, TID: h.tid}
-	if c := h.comm; len(c) > 0 && string(c) != "<...>" {
+	if c := h.comm; len(c) > 0 && !unknownTask(c) {
 		eh.Comm = r.mapper.Strings.Get(c)
 	}
 	switch h.clock {
@@ -227,6 +227,12 @@ func (r *reader) event(b *event.Batch, h *head) {
 		r.note(&AnomalyTimeBack)
 	}
 	r.add(b, &eh, h.text)
+}
+
+// unknownTask: the kernel prints <...> for a task whose name it forgot,
+// Android's atrace <PID>.
+func unknownTask(c []byte) bool {
+	return c[0] == '<' && (len(c) > 1 && c[1] >= '0' && c[1] <= '9' || string(c) == "<...>")
 }
 
 // bare adds the event of a line that holds nothing but its name and text.

@@ -18,7 +18,7 @@ func sniff(b []byte) bool {
 		return bytes.Contains(b, []byte("<title>Android System Trace</title>")) ||
 			bytes.Contains(b, []byte(`class="trace-data"`)) || bytes.Contains(b, []byte("linuxPerfData"))
 	}
-	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && (t[0] == '{' || t[0] == '<') {
+	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && (t[0] == '{' || t[0] == '[') {
 		return false
 	}
 	r := reader{lastAt: -1}

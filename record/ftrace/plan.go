@@ -1,0 +1,373 @@
+package ftrace
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// plan is a format, compiled: what to do with each of its fields.
+type plan struct {
+	format  *Format
+	source  string // "system:event"
+	kind    event.Kind
+	tp      *tracepoint // nil for other
+	pidAt   *Field      // common_pid
+	nrAt    *Field      // the number of the system call, where it decides the kind
+	markAt  *Field      // the text of a print event
+	ops     []op
+	scratch bool // fix needs scratch
+	extra   bool // fields that nothing claims go into args
+	flags   []stateFlag
+	plus    uint64 // bit that stands for "preempted": printed as +
+	states  [1025]string
+	more    map[uint64]string
+}
+
+// op sets one field of the event from one of the record.
+type op struct {
+	at    *Field
+	field event.Field
+	code  opcode
+	tmp   uint8
+}
+
+type opcode uint8
+
+const (
+	opNumber opcode = iota
+	opPointer
+	opString
+	opState
+	opScratch
+	opLow32 // a number of 32 bits that the kernel cut
+	opInt32 // the low half, signed
+	opUint32
+	opExtra
+)
+
+// maxEventID bounds the table of formats: common_type has 16 bits.
+const maxEventID = 1 << 16
+
+// Add makes a format known; one of the same number replaces it.
+func (d *Decoder) Add(f *Format) {
+	if f == nil || f.ID < 0 || f.ID >= maxEventID {
+		return
+	}
+	p := d.compile(f)
+	for len(d.plans) <= f.ID {
+		d.plans = append(d.plans, nil)
+	}
+	d.plans[f.ID] = p
+	if t := f.Field("common_type"); t != nil && d.typeAt == nil {
+		d.typeAt = t
+	}
+	if len(f.Skipped) > 0 {
+		d.count.AddAt(&AnomalyBadFormat, uint64(len(f.Skipped)), f.Name+": "+f.Skipped[0])
+	}
+}
+
+func (d *Decoder) compile(f *Format) *plan {
+	p := &plan{format: f, kind: event.KindOther, source: f.Name, pidAt: f.Field("common_pid")}
+	tp := d.table[f.Name]
+	if f.System != "" {
+		p.source = f.System + ":" + f.Name
+		if tp != nil && tp.system != f.System {
+			tp = nil // another subsystem's event of that name
+		}
+	}
+	if tp == nil {
+		return p
+	}
+	p.tp, p.kind = tp, tp.kind
+	if f.System == "" {
+		p.source = tp.system + ":" + tp.name
+	}
+	if tp.mark {
+		p.markAt = f.Field("buf")
+		if p.markAt == nil || !p.markAt.String {
+			p.tp, p.kind = nil, event.KindOther // trace_printk's binary forms: no text in them
+		}
+		return p
+	}
+	if tp.ioctlNR != "" {
+		if p.nrAt = f.Field(tp.ioctlNR); p.nrAt == nil {
+			p.tp, p.kind = nil, event.KindOther
+			return p
+		}
+	}
+	if tp.name == "sys_enter" {
+		p.rawArgs()
+		return p
+	}
+	d.bindFields(p)
+	return p
+}
+
+// rawArgs plans raw_syscalls:sys_enter: fd, cmd and arg are in an array of longs.
+func (p *plan) rawArgs() {
+	args := p.format.Field("args")
+	if args == nil || !args.Array || args.Elem <= 0 || args.Size < 3*args.Elem {
+		return
+	}
+	for i, o := range []op{
+		{field: event.FieldFD, code: opInt32}, {field: event.FieldCmd, code: opUint32}, {field: event.FieldArg},
+	} {
+		o.at = &Field{Name: args.Name, Offset: args.Offset + i*args.Elem, Size: args.Elem, Elem: args.Elem}
+		p.ops = append(p.ops, o)
+	}
+}
+
+// bindFields plans each field of the record by the table.
+func (d *Decoder) bindFields(p *plan) {
+	for i := range p.format.Fields {
+		f := &p.format.Fields[i]
+		at := p.tp.binary(f.Name)
+		if at < 0 {
+			if !hasArgs(p.kind) {
+				d.count.AddAt(&AnomalyFieldNotKept, 1, p.source+": "+f.Name)
+				continue
+			}
+			p.extra = true
+			p.ops = append(p.ops, op{at: f, code: opExtra})
+			continue
+		}
+		d.bindField(p, f, &p.tp.binds[at])
+	}
+	p.scratch = p.tp.fix != nil
+}
+
+// binary finds the bind of a field of a format file.
+func (tp *tracepoint) binary(name string) int {
+	for i := range tp.binds {
+		if tp.binds[i].key == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *Decoder) bindField(p *plan, f *Field, b *bind) {
+	o := op{at: f, field: b.field, tmp: b.tmp}
+	switch b.conv {
+	case convIgnore, convFenceText:
+		return
+	case convStr, convNonEmpty:
+		if f.Pointer && f.Loc == LocInline {
+			d.count.AddAt(&AnomalyStringPointer, 1, p.source+": "+f.Name)
+			return
+		}
+		o.code = opString
+	case convState:
+		o.code = opState
+		p.flags = stateFlags(p.format.Print)
+		p.plus = plusBit(p.flags)
+	case convPtr:
+		o.code = opPointer
+	case convFence:
+		o.code, o.field = opPointer, event.FieldFencePtr
+	case convOnFence:
+		o.code, o.field = opPointer, event.FieldOnFencePtr
+	case convJobID:
+		o.field = event.FieldSchedJobID
+		if f.Pointer {
+			o.code, o.field = opPointer, event.FieldJobPtr
+		}
+	case convLow32, convNarrow:
+		if f.Size == 4 {
+			o.code = opLow32
+		}
+	}
+	switch {
+	case o.field == event.FieldNone:
+		o.code = opScratch
+	case o.field == event.FieldFD: // a register: the call takes its low half
+		o.code = opInt32
+	case o.field == event.FieldCmd:
+		o.code = opUint32
+	}
+	p.ops = append(p.ops, o)
+}
+
+// stateFlag is a bit of a task's state and its letter.
+type stateFlag struct {
+	bit    uint64
+	letter string
+}
+
+// stateFlags reads the letters of task states from the print format of
+// sched_switch: they and their bits have changed often.
+func stateFlags(print string) []stateFlag {
+	var l []stateFlag
+	_, rest, ok := strings.Cut(print, "__print_flags(")
+	if !ok {
+		return nil
+	}
+	end := strings.Index(rest, "})")
+	if end < 0 {
+		return nil
+	}
+	rest = rest[:end+1]
+	for len(l) < 32 {
+		var item string
+		_, rest, ok = strings.Cut(rest, "{")
+		if !ok {
+			break
+		}
+		item, rest, _ = strings.Cut(rest, "}")
+		num, name, ok := strings.Cut(item, ",")
+		if !ok {
+			break
+		}
+		v, err := strconv.ParseUint(strings.TrimSpace(num), 0, 64)
+		if err != nil || v == 0 {
+			break
+		}
+		l = append(l, stateFlag{v, strings.Trim(strings.TrimSpace(name), `"`)})
+	}
+	return l
+}
+
+// plusBit is the bit above the last state: TASK_REPORT_MAX, or TASK_STATE_MAX
+// in old kernels, both of which mean "preempted".
+func plusBit(flags []stateFlag) uint64 {
+	var top uint64
+	for _, f := range flags {
+		top = max(top, f.bit)
+	}
+	return top << 1
+}
+
+// state gives the letters of a task's state as the kernel prints them: those of
+// its bits joined by |, R if it has none, + if it was preempted.
+func (p *plan) state(v uint64) string {
+	if v < uint64(len(p.states)) {
+		if p.states[v] == "" {
+			p.states[v] = p.stateName(v)
+		}
+		return p.states[v]
+	}
+	s, ok := p.more[v]
+	if !ok {
+		s = p.stateName(v)
+		if p.more == nil {
+			p.more = make(map[uint64]string)
+		}
+		if len(p.more) < 1024 {
+			p.more[v] = s
+		}
+	}
+	return s
+}
+
+func (p *plan) stateName(v uint64) string {
+	if len(p.flags) == 0 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	var l []string
+	for _, f := range p.flags {
+		if v&f.bit == f.bit {
+			l = append(l, f.letter)
+		}
+	}
+	s := strings.Join(l, "|")
+	if s == "" {
+		s = "R"
+	}
+	if v&p.plus != 0 {
+		s += "+"
+	}
+	return s
+}
+
+// whole keeps an event that has no kind of its own: all fields, as JSON.
+func (d *Decoder) whole(e *event.Event, p *plan, rec []byte) {
+	d.obj.reset()
+	if p.format == nil {
+		e.SetStr(event.FieldName, "unknown")
+		if d.typeAt != nil {
+			if id, ok := d.number(rec, d.typeAt); ok {
+				e.SetStr(event.FieldName, "event "+strconv.FormatUint(id, 10))
+			}
+		}
+		e.Source = "ftrace"
+		d.obj.str("bytes", hex.EncodeToString(rec[:min(len(rec), maxBytes)]))
+	} else {
+		e.SetStr(event.FieldName, p.source)
+		for i := range p.format.Fields {
+			d.addField(&p.format.Fields[i], rec)
+		}
+	}
+	if !d.obj.empty() {
+		e.SetStr(event.FieldArgs, string(d.obj.bytes()))
+	}
+}
+
+// maxBytes bounds what is kept of a field that nobody understands.
+const maxBytes = 4096
+
+// addField adds a field of the record to the object in work, in the form that
+// suits its type.
+func (d *Decoder) addField(f *Field, rec []byte) {
+	switch {
+	case f.String:
+		s, ok := d.bytesOf(rec, f)
+		if !ok {
+			d.note(&AnomalyShortRecord)
+			return
+		}
+		d.obj.key(f.Name)
+		d.obj.buf = appendJSON(d.obj.buf, cutNUL(s))
+	case f.Array || f.Loc != LocInline:
+		d.addArray(f, rec)
+	default:
+		v, ok := d.number(rec, f)
+		switch {
+		case !ok && f.Size > 8 && f.Offset+f.Size <= len(rec): // a struct
+			d.obj.str(f.Name, hex.EncodeToString(rec[f.Offset : f.Offset+f.Size][:min(f.Size, maxBytes)]))
+		case !ok:
+			d.note(&AnomalyShortRecord)
+		case f.Pointer:
+			d.obj.hex(f.Name, v)
+		case f.Signed:
+			d.obj.int(f.Name, int64(v))
+		default:
+			d.obj.uint(f.Name, v)
+		}
+	}
+}
+
+func (d *Decoder) addArray(f *Field, rec []byte) {
+	s, ok := d.bytesOf(rec, f)
+	if !ok {
+		d.note(&AnomalyShortRecord)
+		return
+	}
+	s = s[:min(len(s), maxBytes)]
+	size := f.Elem
+	if size == 0 && strings.HasSuffix(f.Type, "long") {
+		size = d.layout.LongSize
+	}
+	if size != 1 && size != 2 && size != 4 && size != 8 || strings.HasSuffix(f.Type, "char") {
+		d.obj.str(f.Name, hex.EncodeToString(s))
+		return
+	}
+	d.obj.key(f.Name)
+	d.obj.buf = append(d.obj.buf, '[')
+	el := Field{Size: size, Signed: f.Signed}
+	for i := 0; i+size <= len(s); i += size {
+		if i > 0 {
+			d.obj.buf = append(d.obj.buf, ',')
+		}
+		el.Offset = i
+		v, _ := d.number(s, &el)
+		if el.Signed {
+			d.obj.buf = strconv.AppendInt(d.obj.buf, int64(v), 10)
+		} else {
+			d.obj.buf = strconv.AppendUint(d.obj.buf, v, 10)
+		}
+	}
+	d.obj.buf = append(d.obj.buf, ']')
+}
