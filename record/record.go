@@ -191,3 +191,14 @@ func shellQuote(s string) string {
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+// outputName is the log's name for people and results.
+func (o *Options) outputName() string {
+	switch o.Output {
+	case "":
+		return DefaultOutput
+	case "/dev/stdout":
+		return "-"
+	}
+	return o.Output
+}

@@ -1,0 +1,110 @@
+package record
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// procStat is what /proc/PID/stat tells.
+type procStat struct {
+	comm  string
+	state byte
+	ppid  int
+	start uint64 // ticks since boot, of 10 ms (USER_HZ is 100 on every architecture that Go knows)
+}
+
+// tickNS is the length of a tick of /proc in ns.
+const tickNS = 10_000_000
+
+func readStat(pid int) (procStat, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return procStat{}, plainError(err)
+	}
+	return parseStat(string(b))
+}
+
+// parseStat reads "PID (NAME) STATE PPID …": the name may hold blanks and parentheses.
+func parseStat(s string) (procStat, error) {
+	open, end := strings.IndexByte(s, '('), strings.LastIndexByte(s, ')')
+	if open < 0 || end < open {
+		return procStat{}, fmt.Errorf("not a stat line: %.40q", s)
+	}
+	f := strings.Fields(s[end+1:])
+	if len(f) < 20 || len(f[0]) != 1 {
+		return procStat{}, fmt.Errorf("not a stat line: %.40q", s)
+	}
+	ppid, err := strconv.Atoi(f[1])
+	if err != nil {
+		return procStat{}, fmt.Errorf("stat line: parent: %w", err)
+	}
+	start, err := strconv.ParseUint(f[19], 10, 64)
+	if err != nil {
+		return procStat{}, fmt.Errorf("stat line: start time: %w", err)
+	}
+	return procStat{comm: s[open+1 : end], state: f[0][0], ppid: ppid, start: start}, nil
+}
+
+func startTicks(pid int) (uint64, error) {
+	st, err := readStat(pid)
+	return st.start, err
+}
+
+func processState(pid int) (byte, error) {
+	st, err := readStat(pid)
+	return st.state, err
+}
+
+// numericDir lists the names of a directory that are numbers, ascending.
+func numericDir(dir string) []int {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil // gone, or hidden: nothing is known of it
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1) // what could be read counts
+	var ids []int
+	for _, n := range names {
+		if id, err := strconv.Atoi(n); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	sort.Ints(ids)
+	return ids
+}
+
+// descendants returns the targets that live, and everything that descends from them.
+func descendants(targets []target) []int {
+	children := make(map[int][]int)
+	alive := make(map[int]uint64)
+	for _, pid := range numericDir("/proc") {
+		st, err := readStat(pid)
+		if err != nil || st.state == 'Z' {
+			continue // it has ended
+		}
+		alive[pid] = st.start
+		children[st.ppid] = append(children[st.ppid], pid)
+	}
+	var out []int
+	seen := make(map[int]bool)
+	var visit func(pid int)
+	visit = func(pid int) {
+		if seen[pid] {
+			return
+		}
+		seen[pid] = true
+		out = append(out, pid)
+		for _, c := range children[pid] {
+			visit(c)
+		}
+	}
+	for _, t := range targets {
+		if start, ok := alive[t.pid]; ok && (t.start == 0 || t.start == start) {
+			visit(t.pid)
+		}
+	}
+	return out
+}
