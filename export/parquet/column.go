@@ -79,71 +79,72 @@ var fillers = [...]func(*column, unsafe.Pointer, uintptr){
 
 func fillID(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := *(*int64)(p); v != 0 {
 			c.values[i] = c.int(v)
 		} else {
 			c.values[i] = c.null
 		}
-		p = unsafe.Add(p, stride)
 	}
 }
 
 func fillInt(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := (*correlate.OptInt)(p); v.OK {
 			c.values[i] = c.int(v.V)
 		} else {
 			c.values[i] = c.null
 		}
-		p = unsafe.Add(p, stride)
 	}
 }
 
 func fillPlainInt(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		c.values[i] = c.int(*(*int64)(p))
-		p = unsafe.Add(p, stride)
 	}
 }
 
 func fillReal(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := (*correlate.OptReal)(p); v.OK {
 			c.values[i] = c.real(v.V)
 		} else {
 			c.values[i] = c.null
 		}
-		p = unsafe.Add(p, stride)
 	}
 }
 
 func fillPlainReal(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		c.values[i] = c.real(*(*float64)(p))
-		p = unsafe.Add(p, stride)
 	}
 }
 
 func fillBool(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := (*correlate.OptBool)(p); v.OK {
 			c.values[i] = c.value(parquet.BooleanValue(v.V))
 		} else {
 			c.values[i] = c.null
 		}
-		p = unsafe.Add(p, stride)
 	}
 }
 
 func fillPlainBool(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		c.values[i] = c.value(parquet.BooleanValue(*(*bool)(p)))
-		p = unsafe.Add(p, stride)
 	}
 }
 
 func fillString(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
+		p := unsafe.Add(p, uintptr(i)*stride)
 		// Equal strings mostly come from the same memory: the pointers are
 		// compared, not the text.
 		s := *(*string)(p)
@@ -151,7 +152,6 @@ func fillString(c *column, p unsafe.Pointer, stride uintptr) {
 			c.setText(s)
 		}
 		c.values[i] = c.last
-		p = unsafe.Add(p, stride)
 	}
 }
 

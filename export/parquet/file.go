@@ -28,7 +28,6 @@ type file struct {
 	columns []column
 	stride  uintptr // size of a row
 	group   int     // rows in the present row group
-	rows    int64
 }
 
 func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
@@ -57,16 +56,15 @@ func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
 
 // write writes n rows that stand one after another at rows.
 func (o *file) write(rows unsafe.Pointer, n int) error {
-	for n > 0 {
-		k := min(n, batchRows, rowGroupRows-o.group)
+	for done := 0; done < n; {
+		k := min(n-done, batchRows, rowGroupRows-o.group)
+		first := unsafe.Add(rows, uintptr(done)*o.stride)
 		for i := range o.columns {
-			if err := o.columns[i].write(rows, o.stride, k); err != nil {
+			if err := o.columns[i].write(first, o.stride, k); err != nil {
 				return err
 			}
 		}
-		rows = unsafe.Add(rows, uintptr(k)*o.stride)
-		n -= k
-		o.rows += int64(k)
+		done += k
 		if o.group += k; o.group == rowGroupRows {
 			o.group = 0
 			if err := o.w.Flush(); err != nil {
