@@ -24,7 +24,7 @@ const (
 type file struct {
 	f       *os.File
 	buf     *bufio.Writer
-	w       *parquet.Writer
+	w       *parquet.GenericWriter[any]
 	columns []column
 	stride  uintptr // size of a row
 	group   int     // rows in the present row group
@@ -37,7 +37,7 @@ func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
 	}
 	schema := schemaOf(t)
 	out := &file{f: f, buf: bufio.NewWriterSize(f, 256<<10), stride: stride}
-	out.w = parquet.NewWriter(out.buf, schema,
+	out.w = parquet.NewGenericWriter[any](out.buf, schema,
 		parquet.CreatedBy("gpurec", fmt.Sprint(SchemaVersion), ""),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 		parquet.PageBufferSize(pageBytes),

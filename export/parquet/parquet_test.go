@@ -61,8 +61,7 @@ func read(t *testing.T, dir, table string) (names []string, rows [][]any) {
 		names = append(names, c[0])
 	}
 	unsigned := func(i int) bool {
-		lt := f.Schema().Fields()[i].Type().LogicalType()
-		return lt != nil && strings.Contains(fmt.Sprint(f.Schema().Fields()[i].Type()), "INT(64,false)")
+		return f.Schema().Fields()[i].Type().String() == "INT(64,false)"
 	}
 	for _, g := range f.RowGroups() {
 		r := g.Rows()
