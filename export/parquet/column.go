@@ -27,6 +27,8 @@ type column struct {
 	bits uint64
 	text string
 	last parquet.Value
+
+	textBytes int // of the present row group
 }
 
 func newColumn(c correlate.Column, index int, w *parquet.ColumnWriter) column {
@@ -151,6 +153,7 @@ func fillString(c *column, p unsafe.Pointer, stride uintptr) {
 		if len(s) != len(c.text) || unsafe.StringData(s) != unsafe.StringData(c.text) {
 			c.setText(s)
 		}
+		c.textBytes += len(s)
 		c.values[i] = c.last
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 const (
 	rowGroupRows    = 122_880 // what DuckDB writes: a unit of parallel reading
+	rowGroupText    = 128 << 20 // bytes of text after which a row group ends early
 	pageBytes       = 128 << 10
 	dictionaryBytes = 512 << 10
 	batchRows       = 512
@@ -65,14 +66,31 @@ func (o *file) write(rows unsafe.Pointer, n int) error {
 			}
 		}
 		done += k
-		if o.group += k; o.group == rowGroupRows {
-			o.group = 0
+		o.group += k
+		if o.groupFull() {
 			if err := o.w.Flush(); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// groupFull reports whether the row group must end, and counts anew if so.
+// Until it ends its pages are held in memory.
+func (o *file) groupFull() bool {
+	text := 0
+	for i := range o.columns {
+		text += o.columns[i].textBytes
+	}
+	if o.group < rowGroupRows && text < rowGroupText {
+		return false
+	}
+	o.group = 0
+	for i := range o.columns {
+		o.columns[i].textBytes = 0
+	}
+	return true
 }
 
 // close ends the file.

@@ -288,7 +288,20 @@ func TestRowGroups(t *testing.T) {
 		rows.Links[i] = correlate.Link{SrcTable: "ioctls", SrcID: correlate.ID(i + 1), Rule: "ioctl-job", Key: fmt.Sprint("17:", i)}
 		rows.Marks[i] = correlate.Mark{ID: correlate.ID(i + 1), TSNS: event.Some(event.Time(n - i)), Name: fmt.Sprint("distinct ", i)}
 	}
-	db := open(t, write(t, event.Meta{}, export.Options{MaxMemory: 16 << 20}, rows))
+	// Long text ends a row group before its rows do: 20,000 of 10,000 bytes.
+	args := strings.Repeat("0123456789", 1000)
+	batch := &correlate.Rows{Slices: make([]correlate.Slice, 1000)}
+	for i := range batch.Slices {
+		batch.Slices[i].Args = args
+	}
+	batches := []*correlate.Rows{rows}
+	for range 20 {
+		batches = append(batches, batch)
+	}
+	db := open(t, write(t, event.Meta{}, export.Options{MaxMemory: 16 << 20}, batches...))
+	if got := query(t, db, "SELECT count(DISTINCT row_group_id) FROM parquet_metadata(gpurec_file('slices'))")[0][0]; got != int64(2) {
+		t.Errorf("slices has %v row groups", got)
+	}
 	for _, table := range []string{"links", "marks"} {
 		groups := query(t, db, "SELECT count(DISTINCT row_group_id), max(row_group_num_rows) FROM parquet_metadata(gpurec_file('"+table+"'))")
 		if groups[0][0].(int64) < 3 || groups[0][1].(int64) > 122_880 {
