@@ -80,6 +80,14 @@ func (e *Event) PutStr(p Place, v string) {
 	}
 }
 
+// TextBytes returns the length of all strings in the fields of e.
+func (e *Event) TextBytes() (n int) {
+	for i := range e.strs {
+		n += len(e.strs[i])
+	}
+	return n
+}
+
 // Equal reports whether e and o say the same: values of unknown fields do not count.
 func (e *Event) Equal(o *Event) bool {
 	if e.Time != o.Time || e.Kind != o.Kind || e.Flags != o.Flags || e.CPU != o.CPU ||

@@ -64,4 +64,9 @@ var (
 		Doc:    "The strings of one event were longer than a block; each was cut to 128 KiB.",
 		Remedy: "Look the full text up in the source.",
 	}
+	AnomalyLate = &event.AnomalySpec{
+		Name: "event_late", Severity: event.SeverityWarning,
+		Doc:    "Events that came later than the source, or --window, had promised; they stand after events of a later time.",
+		Remedy: "Sort again without a window.",
+	}
 )

@@ -14,22 +14,24 @@ var errBody = errors.New("its checksum is right but its content is not as the fo
 // decoder reads the events of one block, a batch at a time: load takes the
 // directory, and next goes forward in all columns at once.
 type decoder struct {
-	strs   []string // by number; number 0 is ""
-	who    []identity
-	shapes []dshape
-	order  cursor
-	whos   cursor
-	times  cursor
-	pool   []uint64
-	left   int // events not yet read
-	batch  int // how many of them may be read at once
+	strs    []string // by number; number 0 is ""
+	who     []identity
+	shapes  []dshape
+	order   cursor
+	whos    cursor
+	timeCol cursor
+	times   []uint64 // of all events of the block that have one
+	ts      []uint64 // of those not yet read
+	pool    []uint64
+	left    int // events not yet read
+	batch   int // how many of them may be read at once
 
 	interned map[string]string
 	counters *event.Counters
 
 	// scratch of next
-	ord, ids, ts, vals []uint64
-	active             []*dshape
+	ord, ids, vals []uint64
+	active         []*dshape
 }
 
 // dshape is a shape as it is read.
@@ -62,8 +64,8 @@ func (d *decoder) load(body []byte, events int, sc *schema) error {
 		return errBody
 	}
 	l := loader{d: &buf, sc: sc, strs: d.strs, counters: d.counters}
-	d.order, d.whos, d.times = cursor{}, cursor{}, cursor{}
-	for _, c := range []*cursor{&d.order, &d.whos, &d.times} {
+	d.order, d.whos, d.timeCol = cursor{}, cursor{}, cursor{}
+	for _, c := range []*cursor{&d.order, &d.whos, &d.timeCol} {
 		l.common(c)
 	}
 	d.shapes = d.shapes[:0]
@@ -85,7 +87,7 @@ func (d *decoder) load(body []byte, events int, sc *schema) error {
 	if buf.bad || total != events {
 		return errBody
 	}
-	if !d.open(buf.b, l.lengths) {
+	if !d.open(buf.b, l.lengths) || !d.loadTimes() {
 		return errBody
 	}
 	d.left = events
@@ -100,7 +102,7 @@ func (d *decoder) open(data []byte, lengths []int) bool {
 		lengths = lengths[1:]
 		return !buf.bad && c.open(b)
 	}
-	ok := next(&d.order) && next(&d.whos) && next(&d.times)
+	ok := next(&d.order) && next(&d.whos) && next(&d.timeCol)
 	for i := range d.shapes {
 		s := &d.shapes[i]
 		for j := range s.cols {
@@ -108,6 +110,29 @@ func (d *decoder) open(data []byte, lengths []int) bool {
 		}
 	}
 	return ok && len(buf.b) == 0
+}
+
+// loadTimes reads the times of all events, so that it is known early how far
+// the block goes back.
+func (d *decoder) loadTimes() bool {
+	n := 0
+	for i := range d.shapes {
+		if d.shapes[i].mode != timeNone {
+			n += d.shapes[i].left
+		}
+	}
+	d.times = grow(d.times, n)
+	d.ts = d.times
+	return d.timeCol.fill(d.times, nil, nil)
+}
+
+// least returns the least time of the events not yet read, endOfTime if they have none.
+func (d *decoder) least() event.Time {
+	t := endOfTime
+	for _, v := range d.ts {
+		t = min(t, event.Time(v))
+	}
+	return t
 }
 
 // loader reads the directory of columns.
@@ -292,15 +317,11 @@ func grow(s []uint64, n int) []uint64 {
 func (d *decoder) next(dst []event.Event, places []event.Time) error {
 	n := len(dst)
 	d.left -= n
-	d.ord, d.ids, d.ts = grow(d.ord, n), grow(d.ids, n), grow(d.ts, n)
+	d.ord, d.ids = grow(d.ord, n), grow(d.ids, n)
 	if !d.order.fill(d.ord, nil, nil) || !d.whos.fill(d.ids, nil, nil) {
 		return errBody
 	}
-	timed, ok := d.assign()
-	if !ok || !d.times.fill(d.ts[:timed], nil, nil) {
-		return errBody
-	}
-	if !d.heads(dst, places) {
+	if !d.assign() || !d.heads(dst, places) {
 		return errBody
 	}
 	for _, s := range d.active {
@@ -311,43 +332,39 @@ func (d *decoder) next(dst []event.Event, places []event.Time) error {
 	return nil
 }
 
-// assign gives each event of the batch to its shape, and counts those with times.
-func (d *decoder) assign() (timed int, ok bool) {
+// assign gives each event of the batch to its shape.
+func (d *decoder) assign() bool {
 	for _, s := range d.active {
 		s.rows = s.rows[:0]
 	}
 	d.active = d.active[:0]
 	for i, o := range d.ord {
 		if o >= uint64(len(d.shapes)) {
-			return 0, false
+			return false
 		}
 		s := &d.shapes[o]
 		if len(s.rows) == 0 {
 			d.active = append(d.active, s)
 		}
 		s.rows = append(s.rows, uint32(i))
-		if s.mode != timeNone {
-			timed++
-		}
 	}
 	for _, s := range d.active {
 		if s.left -= len(s.rows); s.left < 0 {
-			return 0, false
+			return false
 		}
 	}
-	return timed, true
+	return true
 }
 
 // heads sets what all events have in common.
 func (d *decoder) heads(dst []event.Event, places []event.Time) bool {
-	ts := d.ts
 	for i := range dst {
 		s := &d.shapes[d.ord[i]]
 		t := event.NoTime
 		place := event.NoTime
 		if s.mode != timeNone {
-			place = event.Time(ts[0])
-			ts = ts[1:]
+			place = event.Time(d.ts[0]) // assign saw to it that there is one
+			d.ts = d.ts[1:]
 			if s.mode == timeKnown {
 				t = place
 			}

@@ -55,26 +55,28 @@ func (e *VersionError) Error() string {
 // where events are missing, events of KindLoss on track "log" tell.
 // It is not safe for concurrent use.
 type Reader struct {
-	name     string
-	src      frames
-	zstd     *zstd.Decoder
-	raw      []byte
-	dec      decoder
-	schema   *schema
-	meta     event.Meta
-	metaR    metaReader
-	fixed    bool // meta is the log's last already
-	counters event.Counters
-	stats    ReaderStats
-	err      error
-	cut      *CutError
-	ordinal  uint64 // of the next event, as the headers count
-	gap      gap
-	losses   []event.Event // come before the events of dec
-	at       int64
-	bound    func(blockOffset int64) event.Time // see Log; nil if unknown
-	places   []event.Time                       // spilled runs: places of the events in the last batch
-	wantPos  bool
+	name       string
+	src        frames
+	zstd       *zstd.Decoder
+	raw        []byte
+	dec        decoder
+	schema     *schema
+	meta       event.Meta
+	metaR      metaReader
+	fixed      bool // meta is the log's last already
+	counters   event.Counters
+	stats      ReaderStats
+	err        error
+	cut        *CutError
+	ordinal    uint64 // of the next event, as the headers count
+	gap        gap
+	losses     []event.Event // come before the events of dec
+	at         int64
+	blockMin   event.Time                         // least time in the current block
+	bound      func(blockOffset int64) event.Time // least time in the blocks after it; nil if unknown
+	chosen     bool                               // not all blocks are read
+	places     []event.Time                       // spilled runs: places of the events in the last batch
+	wantPlaces bool
 }
 
 // frames gives blocks: a scanner, or a choice of a file's blocks.
@@ -130,7 +132,7 @@ func (r *Reader) start() error {
 	err := r.advance()
 	if err == io.EOF {
 		err = nil
-		if r.stats.Blocks == 0 {
+		if r.stats.Blocks == 0 && !r.chosen {
 			err = fmt.Errorf("%s: %w", r.name, ErrNotLog)
 			if _, end := r.src.tail(); end == 0 {
 				err = fmt.Errorf("%s: empty, %w", r.name, ErrNotLog)
@@ -148,6 +150,19 @@ func (r *Reader) Meta() *event.Meta { return &r.meta }
 
 // Counters holds what was wrong with the log so far.
 func (r *Reader) Counters() *event.Counters { return &r.counters }
+
+// Bound returns a time that no event still to come is before, or NoTime if
+// none is known: as for streams, whose end has not been seen.
+func (r *Reader) Bound() event.Time {
+	if r.bound == nil {
+		return event.NoTime
+	}
+	t := r.bound(r.at)
+	if r.dec.left > 0 {
+		t = min(t, r.dec.least())
+	}
+	return t
+}
 
 // Truncated tells where and why the log ends, if it ends before its own end;
 // nil if it is complete, or not yet read to its end.
@@ -198,7 +213,7 @@ func (r *Reader) read(b *event.Batch) error {
 	}
 	b.Events = b.Events[:n]
 	var places []event.Time
-	if r.wantPos {
+	if r.wantPlaces {
 		r.places = growTimes(r.places, n)
 		places = r.places
 	}
@@ -290,8 +305,14 @@ func (r *Reader) damaged(f *frame) {
 		}
 		r.counters.AddAt(AnomalyBlockDamaged, max(1, uint64(f.missed)), r.where(at))
 	}
-	if f.ordinal > r.ordinal {
-		lost := f.ordinal - r.ordinal
+	lost := max(f.ordinal, r.ordinal) - r.ordinal
+	if r.chosen {
+		lost = 0
+		if f.before != nil {
+			lost = f.before.events
+		}
+	}
+	if lost > 0 {
 		r.counters.AddAt(AnomalyEventsLost, lost, r.where(f.offset))
 		r.gap.lost += lost
 		if lost != uint64(r.gap.events) { // more than the block whose header is sound
@@ -416,6 +437,15 @@ func (r *Reader) trailing(end int64) error {
 // end closes a log that has no trailer.
 func (r *Reader) end() error {
 	d, size := r.src.tail()
+	if r.chosen {
+		if d != nil {
+			r.counters.AddAt(AnomalyBlockDamaged, 1, r.where(d.offset))
+			r.counters.AddAt(AnomalyEventsLost, d.events, r.where(d.offset))
+			r.gap.lost += d.events
+			r.closeGap(event.NoTime)
+		}
+		return io.EOF
+	}
 	if r.stats.Blocks == 0 {
 		return io.EOF
 	}

@@ -36,6 +36,7 @@ type damage struct {
 	head   *header // of the first damaged block, if its header is sound
 	marker bool    // it begins as a block does, as far as it goes
 	end    int64   // where the next block begins, or the stream ends
+	events uint64  // in it, if an index says so
 }
 
 // cut reports whether d is the beginning of a block that the stream's end cut off.

@@ -2,6 +2,7 @@ package gpulog
 
 import (
 	"fmt"
+	"maps"
 
 	"google.golang.org/protobuf/proto"
 
@@ -35,6 +36,10 @@ func newSchema() *schema {
 		s.fields[wireFieldOf[f]] = fieldEntry{f.String(), f}
 	}
 	return s
+}
+
+func (s *schema) clone() *schema {
+	return &schema{maps.Clone(s.kinds), maps.Clone(s.fields)}
 }
 
 func (s *schema) kind(n uint32) kindEntry {

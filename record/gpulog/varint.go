@@ -5,16 +5,6 @@ import "encoding/binary"
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
-// uvarintLen returns how many bytes v takes as a varint.
-func uvarintLen(v uint64) int {
-	n := 1
-	for v >= 0x80 {
-		v >>= 7
-		n++
-	}
-	return n
-}
-
 // decbuf reads from a body. After the first fault ok is false for good, and
 // everything reads as zero.
 type decbuf struct {
@@ -67,4 +57,12 @@ func (d *decbuf) bytes(n int) []byte {
 	v := d.b[:n:n]
 	d.b = d.b[n:]
 	return v
+}
+
+func (d *decbuf) uint64() uint64 {
+	b := d.bytes(8)
+	if d.bad {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b)
 }
