@@ -59,6 +59,22 @@ type frame struct {
 // ErrNotLog is returned for input that is no log.
 var ErrNotLog = errors.New("not a gpurec log")
 
+// Sniff reports whether a file that begins with head is a log. A log whose
+// first block is damaged is recognised if a later block begins in head.
+func Sniff(head []byte) bool {
+	for {
+		i := bytes.Index(head, []byte(Marker))
+		if i < 0 || len(head)-i < HeaderSize {
+			return i == 0 // cut within its first header
+		}
+		head = head[i:]
+		if _, ok := parseHeader(head); ok {
+			return true
+		}
+		head = head[1:]
+	}
+}
+
 const firstBlockLimit = 2 * (MaxBody + HeaderSize)
 
 func newScanner(r io.Reader) *scanner {
