@@ -7,19 +7,75 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 )
 
+// The algorithm, once:
+//
+//  1. Events come ordered by time. Each first teaches identity (which thread,
+//     which process), then goes to the tracker of its kind.
+//  2. A tracker opens a row at the row's first event, which fixes its id, and
+//     holds it while something may still change it.
+//  3. What a tracker learns (this fence belongs to that job) it tells to the
+//     others at once; nothing is looked up in rows already given.
+//  4. A row leaves when it is complete, when a cap forces it out (counted,
+//     marked evicted) or at the end. Links are given when they are made.
+//  5. A missing partner is noted with the interval in which its event should
+//     have been. Notes wait, bounded, because losses are told after the fact.
+
+// Defaults and bounds of Options and of the trackers.
+const (
+	defaultMaxOpen   = 1 << 20
+	defaultBatchRows = 4096
+)
+
 // engine runs the trackers over the events of one source.
 type engine struct {
 	o    Options
 	emit func(*Rows) error
 	rows Rows
+	n    int // rows gathered
+	err  error
+	sum  Summary
+	now  event.Time // greatest time so far
+	key  []byte     // scratch for keys of links
+
+	ids   idTracker
+	loss  lossTracker
+	unm   unmatchedTracker
+	api   apiTracker
+	ioctl ioctlTracker
+	job   jobTracker
+	fence fenceTracker
+	ring  ringTracker
+	act   activityTracker
+	slice sliceTracker
+	cpu   cpuTracker
+	misc  miscTracker
 }
 
 func newEngine(o Options, emit func(*Rows) error) *engine {
-	return &engine{o: o, emit: emit}
+	if o.MaxOpen <= 0 {
+		o.MaxOpen = defaultMaxOpen
+	}
+	if o.BatchRows <= 0 {
+		o.BatchRows = defaultBatchRows
+	}
+	e := &engine{o: o, emit: emit, now: event.NoTime}
+	e.sum = Summary{Rows: make(map[string]uint64, len(Tables)), Start: event.NoTime, End: event.NoTime}
+	e.ids.init(e)
+	e.loss.e = e
+	e.unm.e = e
+	e.api.init(e)
+	e.ioctl.init(e)
+	e.job.init(e)
+	e.fence.init(e)
+	e.ring.init(e)
+	e.act.init(e)
+	e.slice.init(e)
+	e.cpu.init(e)
+	e.misc.e = e
+	return e
 }
 
 func (e *engine) run(src MetaSource) (*Summary, error) {
-	sum := &Summary{Rows: map[string]uint64{}, Start: event.NoTime, End: event.NoTime}
 	var b event.Batch
 	for {
 		if err := src.Next(&b); err != nil {
@@ -29,9 +85,138 @@ func (e *engine) run(src MetaSource) (*Summary, error) {
 			return nil, err
 		}
 		for i := range b.Events {
-			sum.Events[b.Events[i].Kind]++
+			e.event(&b.Events[i])
+			if e.n >= e.o.BatchRows {
+				e.flush()
+			}
+		}
+		if e.err != nil {
+			return nil, e.err
 		}
 	}
-	sum.Meta = *src.Meta()
-	return sum, e.emit(&e.rows)
+	e.sum.Meta = *src.Meta()
+	e.finish()
+	if e.err != nil {
+		return nil, e.err
+	}
+	return &e.sum, nil
 }
+
+// event takes one event through identity and its tracker.
+func (e *engine) event(ev *event.Event) {
+	if ev.Kind >= event.NumKinds {
+		e.count(&anomalyUnknownKind)
+		return
+	}
+	e.sum.Events[ev.Kind]++
+	e.clock(ev)
+	switch ev.Kind {
+	case event.KindTask:
+		e.ids.task(ev)
+		return
+	case event.KindProcess:
+		e.ids.processEvent(ev)
+		return
+	case event.KindThread:
+		e.ids.threadEvent(ev)
+		return
+	case event.KindDevice:
+		e.ids.deviceEvent(ev)
+		return
+	case event.KindLoss:
+		e.loss.event(ev)
+		return
+	}
+	t := e.ids.thread(ev)
+	switch ev.Kind {
+	case event.KindAPIEnter:
+		e.api.enter(ev, t)
+	case event.KindAPIExit:
+		e.api.exit(ev, t)
+	case event.KindAPI:
+		e.api.complete(ev, t)
+	case event.KindIoctlEnter:
+		e.ioctl.enter(ev, t)
+	case event.KindIoctlExit:
+		e.ioctl.exit(ev, t)
+	case event.KindIoctl:
+		e.ioctl.complete(ev, t)
+	case event.KindJobQueue, event.KindJobDep, event.KindJobRun, event.KindJobDone:
+		e.job.event(ev, t)
+	case event.KindFenceInit, event.KindFenceEmit, event.KindFenceEnable,
+		event.KindFenceSignal, event.KindFenceDestroy:
+		e.fence.event(ev, t)
+	case event.KindFenceWaitStart:
+		e.fence.waitStart(ev, t)
+	case event.KindFenceWaitEnd:
+		e.fence.waitEnd(ev, t)
+	case event.KindGPUActivity:
+		e.act.event(ev, t)
+	case event.KindSliceBegin, event.KindSliceEnd, event.KindSlice:
+		e.slice.event(ev, t)
+	case event.KindSchedSwitch, event.KindSchedWaking, event.KindSchedWakeup,
+		event.KindIRQEntry, event.KindIRQExit:
+		e.cpu.event(ev, t)
+	default:
+		e.misc.event(ev, t)
+	}
+}
+
+// clock advances the watermark and the extent of the run.
+func (e *engine) clock(ev *event.Event) {
+	if !ev.Time.Known() {
+		return
+	}
+	e.extend(ev.Time)
+	if s := ev.TimeOf(event.FieldStart); s.Known() && ev.Kind != event.KindProcess {
+		e.extend(s)
+	}
+	if ev.Time < e.now {
+		e.count(&anomalyTimeBack)
+		return
+	}
+	e.now = ev.Time
+}
+
+func (e *engine) extend(t event.Time) {
+	if !e.sum.Start.Known() || t < e.sum.Start {
+		e.sum.Start = t
+	}
+	if t > e.sum.End {
+		e.sum.End = t
+	}
+}
+
+// finish closes what is open, in the order of dependence, and gives the rows
+// that summarise.
+func (e *engine) finish() {
+	e.api.finish()
+	e.fence.finishWaits()
+	e.job.finish()
+	e.ioctl.finish()
+	e.fence.finish()
+	e.act.finish()
+	e.slice.finish()
+	e.cpu.finish()
+	e.ring.finish()
+	e.unm.finish()
+	e.ids.finish()
+	e.misc.finish()
+	e.flush()
+}
+
+// flush gives the gathered rows out.
+func (e *engine) flush() {
+	for _, t := range Tables {
+		if n := t.Len(&e.rows); n > 0 {
+			e.sum.Rows[t.Name] += uint64(n)
+		}
+	}
+	if e.err == nil {
+		e.err = e.emit(&e.rows)
+	}
+	e.rows.Reset()
+	e.n = 0
+}
+
+func (e *engine) count(spec *event.AnomalySpec) { e.sum.Counters.Add(spec, 1) }

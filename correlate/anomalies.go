@@ -1,0 +1,74 @@
+package correlate
+
+import "github.com/gpurec/gpurec/record/event"
+
+// What the trackers count. A name is stable: exports and tests use it.
+var (
+	anomalyUnknownKind = event.AnomalySpec{Name: "unknown_kind", Severity: event.SeverityError,
+		Doc: "An event of a kind that this version does not know was left out.", Remedy: "use a newer gpurec"}
+	anomalyTimeBack = event.AnomalySpec{Name: "time_stepped_back", Severity: event.SeverityWarning,
+		Doc: "An event came later than one of a greater time: joins near it may be wrong.", Remedy: "raise --max-memory, or report the file"}
+	anomalyLossesJoined = event.AnomalySpec{Name: "losses_joined", Severity: event.SeverityInfo,
+		Doc: "So many losses that the older ones count as one interval when a reason is looked for.", Remedy: "record with larger buffers"}
+	anomalyEvicted = event.AnomalySpec{Name: "evicted", Severity: event.SeverityLoss,
+		Doc: "A row was closed before its end to stay within the cap of open rows.", Remedy: "correlate a shorter part of the log"}
+
+	anomalyProcessLate = event.AnomalySpec{Name: "process_learnt_late", Severity: event.SeverityWarning,
+		Doc: "A thread stood under a process of its own before its real process was named.", Remedy: "record with the record-tgid option"}
+	anomalyThreadMoved = event.AnomalySpec{Name: "thread_changed_process", Severity: event.SeverityInfo,
+		Doc: "A thread id was seen in another process: it was taken as a new thread.", Remedy: "record sched:sched_process_fork and exit"}
+
+	anomalyCallExitLost = event.AnomalySpec{Name: "api_exit_missing", Severity: event.SeverityWarning,
+		Doc: "A call had not returned when the call around it returned: its return was not seen.", Remedy: "see losses"}
+	anomalyCallEnterMissing = event.AnomalySpec{Name: "api_enter_missing", Severity: event.SeverityInfo,
+		Doc: "A call returned whose entry was not seen.", Remedy: "none if it began before the recording; else see losses"}
+	anomalyNestingCut = event.AnomalySpec{Name: "nesting_cut", Severity: event.SeverityInfo,
+		Doc: "More ranges than can be held lie in one range: some stand at the root instead of in it.", Remedy: "none"}
+	anomalyOverlap = event.AnomalySpec{Name: "ranges_overlap", Severity: event.SeverityInfo,
+		Doc: "Two ranges of one track overlap without nesting.", Remedy: "none"}
+	anomalySliceEndAlone = event.AnomalySpec{Name: "slice_end_alone", Severity: event.SeverityInfo,
+		Doc: "A range ended that had not begun.", Remedy: "none if it began before the recording"}
+	anomalySliceEndName = event.AnomalySpec{Name: "slice_end_name_differs", Severity: event.SeverityInfo,
+		Doc: "A range ended under another name than it began with; the innermost was closed.", Remedy: "none"}
+
+	anomalyIoctlExitLost = event.AnomalySpec{Name: "ioctl_exit_missing", Severity: event.SeverityWarning,
+		Doc: "A thread entered an ioctl before its last one had returned: that return was not seen.", Remedy: "see losses"}
+	anomalyIoctlEnterMissing = event.AnomalySpec{Name: "ioctl_enter_missing", Severity: event.SeverityInfo,
+		Doc: "An ioctl returned whose entry was not seen.", Remedy: "none if it began before the recording; else see losses"}
+	anomalyDriverConflict = event.AnomalySpec{Name: "ioctl_driver_conflict", Severity: event.SeverityWarning,
+		Doc: "Jobs queued through one file descriptor belong to two drivers: the descriptor was reused.", Remedy: "record with gpurec record, which resolves each descriptor"}
+
+	anomalyPointerReused = event.AnomalySpec{Name: "job_pointer_reused_while_open", Severity: event.SeverityWarning,
+		Doc: "A job's address was used for a new job before the old one was seen to end.", Remedy: "see losses"}
+	anomalyFenceMismatch = event.AnomalySpec{Name: "job_fence_mismatch", Severity: event.SeverityWarning,
+		Doc: "Two events name different fences for one job; the first stands.", Remedy: "report the file"}
+	anomalyJobIDAmbiguous = event.AnomalySpec{Name: "job_id_ambiguous", Severity: event.SeverityWarning,
+		Doc: "Two open jobs have one number on rings of one name: two devices without names, or a lost end.", Remedy: "record the newer scheduler events, which name the device"}
+	anomalyFencePairAmbiguous = event.AnomalySpec{Name: "fence_pair_ambiguous", Severity: event.SeverityInfo,
+		Doc: "More than one pair of scheduler fences could belong to a job; none was taken.", Remedy: "none: a later event may still tell"}
+	anomalyDepUnknownJob = event.AnomalySpec{Name: "dependency_of_unknown_job", Severity: event.SeverityInfo,
+		Doc: "A dependency names a job that is not open; it made a job of its own.", Remedy: "none if the job began before the recording; else see losses"}
+	anomalyRingTwoFences = event.AnomalySpec{Name: "ring_of_several_devices", Severity: event.SeverityWarning,
+		Doc: "Hardware fences of one ring name come from several contexts: several devices or queues may share the name.", Remedy: "record the newer scheduler events, which name the device"}
+	anomalyGapJobs = event.AnomalySpec{Name: "idle_gap_jobs_capped", Severity: event.SeverityInfo,
+		Doc: "So many jobs were queued in an idle gap that its cause was judged from a part of them.", Remedy: "none"}
+
+	anomalyFenceAmbiguous = event.AnomalySpec{Name: "fence_low_halves_ambiguous", Severity: event.SeverityWarning,
+		Doc: "Only the low halves of a fence are known and several fences share them: nothing was joined.", Remedy: "record with gpurec record, which reads all 64 bits"}
+	anomalyWaitEndAlone = event.AnomalySpec{Name: "wait_end_alone", Severity: event.SeverityInfo,
+		Doc: "A wait ended whose begin was not seen.", Remedy: "none if it began before the recording; else see losses"}
+	anomalyWaitReplaced = event.AnomalySpec{Name: "wait_end_missing", Severity: event.SeverityWarning,
+		Doc: "A thread began to wait while its last wait had not ended: that end was not seen.", Remedy: "see losses"}
+
+	anomalyCorrelationReused = event.AnomalySpec{Name: "correlation_id_reused", Severity: event.SeverityWarning,
+		Doc: "A correlation id stands on several calls of one process: activities with it are not joined.", Remedy: "none: the source is at fault"}
+	anomalyCorrelationShared = event.AnomalySpec{Name: "correlation_id_shared", Severity: event.SeverityInfo,
+		Doc: "Several activities share the correlation id of a call that launches no graph.", Remedy: "none"}
+	anomalyEarlyActivity = event.AnomalySpec{Name: "activity_before_launch", Severity: event.SeverityWarning,
+		Doc: "Work began on the device before the call that launched it: the clocks are apart.", Remedy: "align the clocks of the source"}
+
+	anomalySwitchMismatch = event.AnomalySpec{Name: "sched_switch_mismatch", Severity: event.SeverityInfo,
+		Doc: "A thread left a CPU that another one was on: a switch is missing.", Remedy: "see losses"}
+	anomalyIRQExitAlone = event.AnomalySpec{Name: "irq_exit_alone", Severity: event.SeverityInfo,
+		Doc: "An interrupt handler ended that had not begun.", Remedy: "none"}
+)

@@ -1,0 +1,311 @@
+package correlate
+
+import (
+	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/gpu"
+)
+
+// Bounds of the API tracker.
+const (
+	maxCallDepth = 1 << 10 // open calls of a thread
+	maxFunctions = 1 << 16 // kernel names by function handle
+)
+
+// callSpec is what the name of a function tells.
+type callSpec struct {
+	base  string
+	class gpu.Class
+	api   string
+}
+
+// launches reports whether the call puts work on a device.
+func (s *callSpec) launches() bool {
+	switch s.class {
+	case gpu.ClassLaunch, gpu.ClassGraphLaunch, gpu.ClassMemcpy, gpu.ClassMemset, gpu.ClassCollective, gpu.ClassSubmit:
+		return true
+	}
+	return false
+}
+
+// call is an API call that has not returned.
+type call struct {
+	row      APICall
+	spec     *callSpec
+	proc     *process
+	ioctls   int
+	jobs     int
+	children int // calls in it that launch
+	entry    *correlation
+}
+
+type functionKey struct {
+	proc *process
+	fn   uint64
+}
+
+type apiTracker struct {
+	e       *engine
+	pool    pool[call]
+	specs   map[specKey]*callSpec
+	kernels map[functionKey]string
+	n       ID
+}
+
+type specKey struct {
+	api  uint64
+	name string
+}
+
+func (x *apiTracker) init(e *engine) {
+	x.e = e
+	x.specs = map[specKey]*callSpec{}
+	x.kernels = map[functionKey]string{}
+}
+
+func (x *apiTracker) spec(ev *event.Event) *callSpec {
+	name := ev.Str(event.FieldName)
+	a, _ := ev.Uint(event.FieldAPI)
+	k := specKey{a, name}
+	s := x.specs[k]
+	if s == nil {
+		s = &callSpec{base: gpu.BaseName(name)}
+		if f, ok := gpu.Lookup(name); ok {
+			s.class = f.Class
+			if event.API(a) == event.APIUnknown {
+				a = uint64(f.API)
+			}
+		}
+		if event.API(a) != event.APIUnknown {
+			s.api = event.API(a).String()
+		}
+		if len(x.specs) < maxFunctions {
+			x.specs[k] = s
+		}
+	}
+	return s
+}
+
+// open begins a call at its first event.
+func (x *apiTracker) open(ev *event.Event, t *thread) *call {
+	x.n++
+	c := x.pool.get()
+	c.spec = x.spec(ev)
+	c.proc = t.proc
+	r := &c.row
+	r.ID, r.ProcessID, r.PID, r.TID = x.n, t.processID(), t.pid, t.tid
+	r.API, r.Name, r.BaseName = c.spec.api, ev.Str(event.FieldName), c.spec.base
+	r.Source = ev.Source
+	r.KernelName = ev.Str(event.FieldKernelName)
+	r.Library = ev.Str(event.FieldLibrary)
+	r.Function = optUint(ev, event.FieldFunction)
+	r.GridX, r.GridY, r.GridZ = optUint(ev, event.FieldGridX), optUint(ev, event.FieldGridY), optUint(ev, event.FieldGridZ)
+	r.BlockX, r.BlockY, r.BlockZ = optUint(ev, event.FieldBlockX), optUint(ev, event.FieldBlockY), optUint(ev, event.FieldBlockZ)
+	r.SharedMem = optUint(ev, event.FieldSharedMemBytes)
+	r.Stream = optUint(ev, event.FieldStream)
+	r.Bytes = optUint(ev, event.FieldBytes)
+	r.Direction = directionName(ev)
+	r.Address = optUint(ev, event.FieldAddress)
+	r.CorrelationID = optInt(ev, event.FieldCorrelationID)
+	if r.KernelName == "" && r.Function.OK && c.spec.class == gpu.ClassLaunch {
+		r.KernelName = x.kernels[functionKey{t.proc, r.Function.V}]
+	}
+	return c
+}
+
+func (x *apiTracker) enter(ev *event.Event, t *thread) {
+	c := x.open(ev, t)
+	c.row.StartNS = event.OptTime(ev.Time)
+	x.under(c, t)
+	x.e.act.call(c)
+	if ev.Bool(event.FieldEntryOnly) {
+		c.row.EndKind = endNotProbed
+		x.give(c, t)
+		return
+	}
+	if len(t.calls) == maxCallDepth {
+		x.e.count(&anomalyEvicted)
+		o := t.calls[0]
+		t.calls = append(t.calls[:0], t.calls[1:]...)
+		o.row.EndKind = endLost
+		x.e.unm.now("api_calls", o.row.ID, missExit, Evicted)
+		x.give(o, t)
+	}
+	t.calls = append(t.calls, c)
+}
+
+// under puts a call into the innermost open one.
+func (x *apiTracker) under(c *call, t *thread) {
+	n := len(t.calls)
+	if n == 0 {
+		return
+	}
+	p := t.calls[n-1]
+	c.row.ParentID, c.row.Depth = p.row.ID, int64(n)
+	if c.spec.launches() {
+		p.children++
+	}
+}
+
+// exit ends the innermost open call of that name; what is open in it did not
+// show its return.
+func (x *apiTracker) exit(ev *event.Event, t *thread) {
+	i := x.match(ev, t)
+	if i < 0 {
+		x.exitAlone(ev, t)
+		return
+	}
+	for len(t.calls) > i+1 {
+		x.e.count(&anomalyCallExitLost)
+		x.closeTop(t, endLost, ev.Time)
+	}
+	c := t.calls[i]
+	t.calls = t.calls[:i]
+	x.returned(c, ev, t)
+	x.give(c, t)
+}
+
+func (x *apiTracker) returned(c *call, ev *event.Event, t *thread) {
+	r := &c.row
+	r.EndNS = event.OptTime(ev.Time)
+	r.EndKind = endReturned
+	r.Result = optInt(ev, event.FieldResult)
+	if a := optUint(ev, event.FieldAddress); a.OK {
+		r.Address = a
+	}
+	if f := optUint(ev, event.FieldFunction); f.OK {
+		r.Function = f
+	}
+	setStr(&r.KernelName, ev.Str(event.FieldKernelName))
+	if id := optInt(ev, event.FieldCorrelationID); id.OK && !r.CorrelationID.OK {
+		r.CorrelationID = id
+		x.e.act.call(c)
+	}
+	if c.spec.class == gpu.ClassGetFunction && r.Function.OK && r.KernelName != "" && len(x.kernels) < maxFunctions {
+		x.kernels[functionKey{t.proc, r.Function.V}] = r.KernelName
+	}
+}
+
+func (x *apiTracker) match(ev *event.Event, t *thread) int {
+	name := ev.Str(event.FieldName)
+	for i := len(t.calls) - 1; i >= 0; i-- {
+		if n := t.calls[i].row.Name; n == name || name == "" {
+			return i
+		}
+	}
+	base := gpu.BaseName(name)
+	for i := len(t.calls) - 1; i >= 0; i-- {
+		if t.calls[i].row.BaseName == base {
+			return i
+		}
+	}
+	return -1
+}
+
+func (x *apiTracker) exitAlone(ev *event.Event, t *thread) {
+	x.e.count(&anomalyCallEnterMissing)
+	c := x.open(ev, t)
+	x.under(c, t)
+	x.returned(c, ev, t)
+	x.e.unm.add(note{table: "api_calls", id: c.row.ID, link: missEnter, reason: NotRecorded, from: event.NoTime, to: ev.Time})
+	x.give(c, t)
+}
+
+// closeTop ends the innermost open call without its return.
+func (x *apiTracker) closeTop(t *thread, kind string, at event.Time) {
+	n := len(t.calls) - 1
+	c := t.calls[n]
+	t.calls = t.calls[:n]
+	c.row.EndKind = kind
+	switch kind {
+	case endOpen:
+		x.e.unm.now("api_calls", c.row.ID, missExit, Open)
+	case endKilled:
+		x.e.unm.now("api_calls", c.row.ID, missExit, Killed)
+	default:
+		x.e.unm.add(note{table: "api_calls", id: c.row.ID, link: missExit, reason: NotRecorded, from: timeOr(c.row.StartNS), to: at})
+	}
+	x.give(c, t)
+}
+
+// complete takes a call that comes whole, at its end. The call around it, if
+// that comes whole too, comes later.
+func (x *apiTracker) complete(ev *event.Event, t *thread) {
+	c := x.open(ev, t)
+	c.row.StartNS = event.OptTime(ev.TimeOf(event.FieldStart))
+	x.returned(c, ev, t)
+	x.e.act.call(c)
+	if len(t.calls) > 0 || !c.row.StartNS.OK || !c.row.EndNS.OK {
+		x.under(c, t)
+		x.give(c, t)
+		return
+	}
+	t.done.add(x, c, t)
+}
+
+// give gives a call's row and says what it misses.
+func (x *apiTracker) give(c *call, t *thread) {
+	e, r := x.e, &c.row
+	r.DurNS = sub(r.EndNS, r.StartNS)
+	if c.spec.launches() {
+		x.noteLaunch(c)
+	}
+	if r.ParentID == 0 && r.StartNS.OK && r.EndNS.OK {
+		t.history.add(span{kind: wasCall, start: r.StartNS.V, end: r.EndNS.V, name: r.Name})
+	}
+	e.rows.APICalls = append(e.rows.APICalls, *r)
+	e.n++
+	if c.entry != nil {
+		c.entry.call = nil
+	}
+	x.pool.put(c)
+}
+
+// noteLaunch says why a call that puts work on a device led to none that was seen.
+func (x *apiTracker) noteLaunch(c *call) {
+	r := &c.row
+	if c.ioctls == 0 && c.jobs == 0 && c.children == 0 {
+		if doorbell(r.API) && !c.proc.submits() {
+			x.e.unm.now("api_calls", r.ID, missIoctl, NotPossible)
+		} else {
+			x.e.unm.add(note{table: "api_calls", id: r.ID, link: missIoctl, reason: NotRecorded,
+				from: timeOr(r.StartNS), to: timeOr(r.EndNS)})
+		}
+	}
+	if c.entry == nil && r.ParentID == 0 {
+		x.e.unm.now("api_calls", r.ID, missActivity, NotRecorded)
+	}
+}
+
+// doorbell reports whether the API's drivers submit work without an ioctl.
+func doorbell(api string) bool {
+	switch api {
+	case "cuda_driver", "cuda_runtime", "hip", "hsa", "nccl":
+		return true
+	}
+	return false
+}
+
+// submits reports whether launches of the process were seen to make ioctls.
+func (p *process) submits() bool { return p != nil && p.launchIoctls }
+
+func (x *apiTracker) threadEnds(t *thread) {
+	for len(t.calls) > 0 {
+		x.closeTop(t, endKilled, x.e.now)
+	}
+	t.done.flush(x, t)
+}
+
+func (x *apiTracker) finish() {
+	for _, t := range x.e.ids.allThreads {
+		t.done.flush(x, t)
+		for len(t.calls) > 0 {
+			x.closeTop(t, endOpen, x.e.now)
+		}
+		x.e.flushFull()
+	}
+	for _, t := range x.e.ids.threads { // processes without threads
+		if t.idle {
+			t.done.flush(x, t)
+		}
+	}
+}

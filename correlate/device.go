@@ -1,0 +1,133 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// How a device is known, in devices.rule and jobs.device_rule.
+const (
+	ruleSource          = "source"
+	ruleInferred        = "inferred"
+	ruleDeviceByContext = "inferred from the fence context"
+	ruleDeviceByDriver  = "inferred from the driver of the hardware fence"
+	ruleDeviceByRing    = "inferred from the ring, the only one of its name"
+	ruleRingByTimeline  = "inferred from the fence's timeline"
+)
+
+func (x *idTracker) deviceEvent(ev *event.Event) {
+	name := ev.Str(event.FieldDevice)
+	d := x.byDevice[name]
+	if name == "" || d == nil {
+		d = x.newDevice(name, ruleSource)
+		if name != "" {
+			x.byDevice[name] = d
+		}
+	}
+	setStr(&d.row.Name, ev.Str(event.FieldName))
+	setStr(&d.row.Driver, ev.Str(event.FieldDriver))
+	setStr(&d.row.Version, ev.Str(event.FieldVersion))
+	setStr(&d.row.Host, ev.Str(event.FieldHost))
+	setInt(&d.row.Ordinal, optInt(ev, event.FieldOrdinal))
+	setInt(&d.row.Rank, optInt(ev, event.FieldRank))
+}
+
+func (x *idTracker) newDevice(name, rule string) *device {
+	d := &device{Device{ID: ID(len(x.devices) + 1), Device: name, Rule: rule}}
+	x.devices = append(x.devices, d)
+	return d
+}
+
+// device returns the device of a name that an event gives, nil for "".
+func (x *idTracker) device(name, driver string) *device {
+	if name == "" {
+		return nil
+	}
+	d := x.byDevice[name]
+	if d == nil {
+		d = x.newDevice(name, ruleSource)
+		x.byDevice[name] = d
+	}
+	if d.row.Driver == "" && driver != "" && driver != driverSched {
+		d.row.Driver = driver
+	}
+	return d
+}
+
+func (x *idTracker) deviceID(name, driver string) ID {
+	if d := x.device(name, driver); d != nil {
+		return d.row.ID
+	}
+	return 0
+}
+
+// driverDevice returns the device that a driver's hardware fences show where
+// no event names one: the only named device of that driver if there is one,
+// else a device inferred from the driver. With several named devices of the
+// driver there is no telling: nil.
+func (x *idTracker) driverDevice(driver string) *device {
+	if driver == "" || driver == driverSched {
+		return nil
+	}
+	if d := x.byDriver[driver]; d != nil {
+		return d
+	}
+	var found *device
+	for _, d := range x.devices {
+		if d.row.Driver == driver && d.row.Rule == ruleSource {
+			if found != nil {
+				return nil
+			}
+			found = d
+		}
+	}
+	if found != nil {
+		return found
+	}
+	d := x.newDevice("", ruleInferred)
+	d.row.Driver, d.row.Name = driver, driver
+	x.byDriver[driver] = d
+	return d
+}
+
+// finishDevices numbers the devices: by PCI address or name, else by host,
+// rank, ordinal, else in the order in which they were seen.
+func (x *idTracker) finishDevices() {
+	order := slices.Clone(x.devices)
+	slices.SortStableFunc(order, func(a, b *device) int {
+		if c := cmp.Compare(noName(a), noName(b)); c != 0 {
+			return c
+		}
+		return cmp.Or(
+			strings.Compare(a.row.Host, b.row.Host),
+			cmp.Compare(a.row.Rank.V, b.row.Rank.V),
+			strings.Compare(pciAddress(a.row.Device), pciAddress(b.row.Device)),
+			cmp.Compare(a.row.Ordinal.V, b.row.Ordinal.V),
+			strings.Compare(a.row.Device, b.row.Device))
+	})
+	for i, d := range order {
+		d.row.Index = int64(i)
+	}
+	for _, d := range x.devices {
+		x.e.rows.Devices = append(x.e.rows.Devices, d.row)
+	}
+	x.e.n += len(x.devices)
+}
+
+func noName(d *device) int {
+	if d.row.Device == "" {
+		return 1
+	}
+	return 0
+}
+
+// pciAddress returns s if it looks like dddd:bb:dd.f, else "".
+func pciAddress(s string) string {
+	if len(s) == 12 && s[4] == ':' && s[7] == ':' && s[10] == '.' {
+		return s
+	}
+	return ""
+}

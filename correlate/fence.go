@@ -1,0 +1,394 @@
+package correlate
+
+import (
+	"math"
+
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// driverSched is the driver that the GPU scheduler's own fences name.
+const driverSched = "drm_sched"
+
+// maxFences bounds the fences that are remembered after they signalled.
+const maxFences = 1 << 16
+
+// The roles of a fence.
+const (
+	roleOther     = "other"
+	roleScheduled = "scheduled"
+	roleHardware  = "hardware"
+	roleFinished  = "finished"
+)
+
+// fence is a dma_fence, or a finished fence that only jobs named (id 0).
+//
+// Life: it enters the index at its first event or when a job names it; it
+// leaves, and its row is given, when it is destroyed, when its key begins a
+// new life, or when the cap forces the oldest out.
+type fence struct {
+	id           ID
+	key          event.FenceKey
+	full         bool // all 64 bits are known
+	dead         bool // out of the index
+	driver       string
+	timeline     string
+	init         OptTime
+	signal       OptTime
+	role         string
+	jobID        ID
+	job          *job    // while its row is not given
+	jobDone      OptTime // when the job that it finishes was done
+	next         *fence  // same low halves
+	older, newer *fence
+	refs         int
+}
+
+// fencePair is a scheduled and a finished fence made together.
+type fencePair struct{ scheduled, finished *fence }
+
+const pairRing = 8
+
+// cpuState is what happened last on a CPU, for adjacency in one call stack.
+type cpuState struct {
+	signal *fence // last event was the signal of a hardware fence
+	done   *job   // last event was the end of a job
+}
+
+type fenceTracker struct {
+	e      *engine
+	pool   pool[fence]
+	waits  pool[wait]
+	index  map[uint64]*fence
+	oldest *fence
+	newest *fence
+	count  int
+	n      ID // of fences
+	nWaits ID
+	cpus   []cpuState
+	nOpen  int // waits
+}
+
+func (f *fenceTracker) init(e *engine) {
+	f.e = e
+	f.index = make(map[uint64]*fence, 1024)
+}
+
+// cpu returns the state of a CPU, nil if the event names none.
+func (f *fenceTracker) cpu(n int32) *cpuState {
+	if n < 0 || n > 1<<16 {
+		return nil
+	}
+	for int(n) >= len(f.cpus) {
+		f.cpus = append(f.cpus, cpuState{})
+	}
+	return &f.cpus[n]
+}
+
+// lost forgets adjacency where events are missing; every CPU's if none is named.
+func (f *fenceTracker) lost(cpu int32) {
+	if c := f.cpu(cpu); c != nil {
+		f.apart(c)
+		return
+	}
+	for i := range f.cpus {
+		f.apart(&f.cpus[i])
+	}
+}
+
+// apart ends adjacency on a CPU.
+func (f *fenceTracker) apart(c *cpuState) {
+	if c == nil {
+		return
+	}
+	if c.signal != nil {
+		f.unref(c.signal)
+		c.signal = nil
+	}
+	c.done = nil
+}
+
+func lowKey(k event.FenceKey) uint64 {
+	return k.Context<<32 | k.Seqno&math.MaxUint32
+}
+
+// find returns the fence of a key, nil if there is none or no telling which.
+func (f *fenceTracker) find(k event.FenceKey, full bool) *fence {
+	head := f.index[lowKey(k)]
+	if head == nil {
+		return nil
+	}
+	if !full {
+		if head.next != nil {
+			f.e.count(&anomalyFenceAmbiguous)
+			return nil
+		}
+		return head
+	}
+	var low *fence
+	for x := head; x != nil; x = x.next {
+		if x.full && x.key == k {
+			return x
+		}
+		if !x.full {
+			low = x
+		}
+	}
+	if low != nil {
+		low.key, low.full = k, true
+	}
+	return low
+}
+
+// get is find, and makes the fence if there is none.
+func (f *fenceTracker) get(k event.FenceKey, full bool) *fence {
+	x := f.find(k, full)
+	if x == nil {
+		x = f.add(k, full)
+	}
+	return x
+}
+
+func (f *fenceTracker) add(k event.FenceKey, full bool) *fence {
+	if f.count >= min(maxFences, f.e.o.MaxOpen) {
+		f.evict()
+	}
+	x := f.pool.get()
+	x.key, x.full, x.role = k, full, roleOther
+	low := lowKey(k)
+	x.next = f.index[low]
+	f.index[low] = x
+	x.older = f.newest
+	if f.newest != nil {
+		f.newest.newer = x
+	} else {
+		f.oldest = x
+	}
+	f.newest = x
+	f.count++
+	return x
+}
+
+// evict takes the oldest fence out; it is an anomaly only if it had not signalled.
+func (f *fenceTracker) evict() {
+	x := f.oldest
+	if !x.signal.OK && x.id != 0 {
+		f.e.count(&anomalyEvicted)
+	}
+	f.remove(x)
+}
+
+// remove takes a fence out of the index and gives its row.
+func (f *fenceTracker) remove(x *fence) {
+	low := lowKey(x.key)
+	if head := f.index[low]; head == x {
+		if x.next == nil {
+			delete(f.index, low)
+		} else {
+			f.index[low] = x.next
+		}
+	} else {
+		for p := head; p != nil; p = p.next {
+			if p.next == x {
+				p.next = x.next
+				break
+			}
+		}
+	}
+	if x.older != nil {
+		x.older.newer = x.newer
+	} else {
+		f.oldest = x.newer
+	}
+	if x.newer != nil {
+		x.newer.older = x.older
+	} else {
+		f.newest = x.older
+	}
+	x.next, x.older, x.newer = nil, nil, nil
+	f.count--
+	f.give(x)
+	x.dead = true
+	if x.refs == 0 {
+		f.pool.put(x)
+	}
+}
+
+func (f *fenceTracker) ref(x *fence) *fence {
+	if x != nil {
+		x.refs++
+	}
+	return x
+}
+
+func (f *fenceTracker) unref(x *fence) {
+	if x == nil {
+		return
+	}
+	x.refs--
+	if x.refs == 0 && x.dead {
+		f.pool.put(x)
+	}
+}
+
+// give gives the row of a fence that an event showed.
+func (f *fenceTracker) give(x *fence) {
+	if x.id == 0 {
+		return
+	}
+	f.e.rows.Fences = append(f.e.rows.Fences, Fence{
+		ID: x.id, Driver: x.driver, Timeline: x.timeline, Context: x.key.Context, Seqno: x.key.Seqno,
+		InitNS: x.init, SignalNS: x.signal, JobID: x.jobID, Role: x.role, Low32: !x.full,
+	})
+	f.e.n++
+}
+
+// event takes init, emit, enable, signal and destroy.
+func (f *fenceTracker) event(ev *event.Event, t *thread) {
+	k, ok := ev.Fence()
+	if !ok {
+		f.e.misc.other(ev, t)
+		return
+	}
+	full := ev.Flags&event.FlagLow32 == 0
+	x := f.find(k, full)
+	c := f.cpu(ev.CPU)
+	switch ev.Kind {
+	case event.KindFenceInit:
+		if x != nil && x.init.OK {
+			f.remove(x) // a new life of the key, see docs/correlation.md
+			x = nil
+		}
+		if x == nil {
+			x = f.add(k, full)
+		}
+		f.see(x, ev)
+		f.setInit(x, ev, t)
+		f.apart(c)
+	case event.KindFenceSignal:
+		if x == nil {
+			x = f.add(k, full)
+		}
+		f.see(x, ev)
+		f.signalled(x, ev, t, c)
+	case event.KindFenceDestroy:
+		if x == nil {
+			x = f.add(k, full)
+		}
+		f.see(x, ev)
+		f.apart(c)
+		f.destroyed(x)
+	default:
+		if x == nil {
+			x = f.add(k, full)
+		}
+		f.see(x, ev)
+		f.apart(c)
+	}
+}
+
+// see counts a fence as seen and takes the names that the event gives. The
+// first names stand: after the signal newer kernels print placeholders.
+func (f *fenceTracker) see(x *fence, ev *event.Event) {
+	if x.id == 0 {
+		f.n++
+		x.id = f.n
+	}
+	if ev.Kind == event.KindFenceDestroy {
+		return
+	}
+	if x.driver == "" {
+		x.driver = ev.Str(event.FieldDriver)
+	}
+	if x.timeline == "" {
+		x.timeline = ev.Str(event.FieldTimeline)
+	}
+}
+
+func (f *fenceTracker) setInit(x *fence, ev *event.Event, t *thread) {
+	x.init = event.OptTime(ev.Time)
+	if x.driver != driverSched && t.running != nil {
+		f.e.job.hwInit(t, x)
+		return
+	}
+	if !t.idle && (x.driver == driverSched || x.driver == "") {
+		f.pair(x, t)
+	}
+}
+
+// pair joins the two fences that the scheduler makes for one job: scheduled,
+// then finished, on consecutive contexts with equal numbers, on one thread.
+func (f *fenceTracker) pair(x *fence, t *thread) {
+	a := t.lastInit
+	if a != nil && !a.dead && a.key.Context+1 == x.key.Context && a.key.Seqno == x.key.Seqno && a.timeline == x.timeline {
+		t.lastInit = nil
+		if t.npairs == pairRing {
+			f.dropPair(t, 0)
+		}
+		t.pairs[t.npairs] = fencePair{a, f.ref(x)}
+		t.npairs++
+		return
+	}
+	f.unref(a)
+	t.lastInit = f.ref(x)
+}
+
+// dropPair forgets pair i of a thread.
+func (f *fenceTracker) dropPair(t *thread, i int) {
+	f.unref(t.pairs[i].scheduled)
+	f.unref(t.pairs[i].finished)
+	copy(t.pairs[i:t.npairs], t.pairs[i+1:t.npairs])
+	t.npairs--
+	t.pairs[t.npairs] = fencePair{}
+}
+
+// dropPairs forgets the pairs of a thread: what was made in one ioctl is not
+// for a job of the next.
+func (f *fenceTracker) dropPairs(t *thread) {
+	for t.npairs > 0 {
+		f.dropPair(t, t.npairs-1)
+	}
+	f.unref(t.lastInit)
+	t.lastInit = nil
+}
+
+func (f *fenceTracker) signalled(x *fence, ev *event.Event, t *thread, c *cpuState) {
+	if !x.signal.OK {
+		x.signal = event.OptTime(ev.Time)
+	}
+	if c != nil && c.done != nil {
+		f.e.job.signalAfterDone(c.done, x)
+	}
+	f.apart(c)
+	if c != nil && x.driver != driverSched && x.role != roleFinished && x.role != roleScheduled {
+		c.signal = f.ref(x)
+	}
+	if x.job != nil {
+		f.e.job.fenceSignalled(x.job, x, t)
+	}
+}
+
+// destroyed ends a fence's life.
+func (f *fenceTracker) destroyed(x *fence) {
+	if x.job != nil {
+		f.e.job.fenceDestroyed(x.job, x)
+	}
+	f.remove(x)
+}
+
+func (f *fenceTracker) finish() {
+	for x := f.oldest; x != nil; x = x.newer {
+		f.give(x)
+		if f.e.n >= f.e.o.BatchRows {
+			f.e.flush()
+		}
+	}
+}
+
+// unblocked returns when something that waits for the fence can go on: when
+// the job that it finishes was done, else when it signalled.
+func (x *fence) unblocked() OptTime {
+	if x.role == roleFinished && x.jobDone.OK {
+		return x.jobDone
+	}
+	return x.signal
+}

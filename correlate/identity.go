@@ -1,0 +1,402 @@
+package correlate
+
+import (
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// A process is (pid, start time): a pid seen again after its exit or fork is
+// a new process. A thread without a known process stands under a process of
+// its own, whose pid is the thread's id, marked inferred, until an event
+// names the real one.
+
+// process is a process as far as events told it.
+type process struct {
+	row   Process
+	ended bool
+	named bool // by an identity event, exec or its leader
+	kern  bool // kernel thread
+
+	launchIoctls bool // launches were seen to make ioctls
+	// The least correlation id that calls showed, and when.
+	minCorrelation   OptInt
+	minCorrelationAt event.Time
+	calls            int64
+}
+
+// thread is a thread and what it is doing now.
+type thread struct {
+	row     Thread
+	proc    *process
+	ended   bool
+	idle    bool // a CPU's idle loop, or an unknown thread: no row
+	pid     OptInt
+	tid     OptInt
+	pidSeen int32
+	keyText string // "tid 144", key of nested links
+
+	calls   []*call  // open calls, outermost first
+	done    callTree // complete calls that may still get a parent
+	ioctl   *ioctl   // open
+	closing *ioctl   // returned by one witness, the other may follow
+	wait    *wait    // open
+
+	pairs    [pairRing]fencePair // drm_sched fences made and not yet owned
+	npairs   int
+	lastInit *fence // last drm_sched fence made, a possible first of a pair
+	running  *job   // run event seen, hardware fence not yet
+	slice    *sliceStack
+	history  history
+}
+
+type idTracker struct {
+	e       *engine
+	procs   map[int32]*process
+	threads map[int32]*thread
+	idle    map[int32]*thread // by CPU
+	none    *thread
+	lastTID int32
+	last    *thread
+
+	allProcs   []*process
+	allThreads []*thread
+	devices    []*device
+	byDevice   map[string]*device
+	byDriver   map[string]*device // inferred
+}
+
+type device struct{ row Device }
+
+func (x *idTracker) init(e *engine) {
+	x.e = e
+	x.procs = map[int32]*process{}
+	x.threads = map[int32]*thread{}
+	x.idle = map[int32]*thread{}
+	x.byDevice = map[string]*device{}
+	x.byDriver = map[string]*device{}
+	x.lastTID = event.NoID
+	x.none = &thread{idle: true, pidSeen: event.NoID}
+}
+
+// thread returns the thread of an event, never nil, and learns from the event
+// which process it is in and what it is called.
+func (x *idTracker) thread(ev *event.Event) *thread {
+	tid := ev.TID
+	if tid <= 0 {
+		if tid == 0 {
+			return x.idleThread(ev.CPU)
+		}
+		if ev.PID > 0 {
+			return x.processThread(ev)
+		}
+		return x.none
+	}
+	t := x.last
+	if t == nil || tid != x.lastTID || t.ended {
+		t = x.lookup(ev, tid)
+		x.last, x.lastTID = t, tid
+	}
+	if ev.PID != t.pidSeen && ev.PID > 0 {
+		t = x.learn(ev, t)
+		x.last, x.lastTID = t, tid
+	}
+	if ev.Comm != t.row.Name && ev.Comm != "" && ev.Comm != "<...>" {
+		x.rename(t, ev.Comm)
+	}
+	return t
+}
+
+func (x *idTracker) lookup(ev *event.Event, tid int32) *thread {
+	t := x.threads[tid]
+	if t == nil || t.ended {
+		t = x.newThread(tid, ev.Time)
+	}
+	if !t.row.FirstNS.OK {
+		t.row.FirstNS = event.OptTime(ev.Time)
+	}
+	if t.proc == nil && ev.PID <= 0 {
+		x.inferProcess(t)
+	}
+	return t
+}
+
+// idleThread returns the pseudo thread of a CPU's idle loop: thread 0 is on
+// every CPU at once.
+func (x *idTracker) idleThread(cpu int32) *thread {
+	t := x.idle[cpu]
+	if t == nil {
+		t = &thread{idle: true, pidSeen: event.NoID}
+		x.idle[cpu] = t
+	}
+	return t
+}
+
+// processThread stands for a process whose source names no thread.
+func (x *idTracker) processThread(ev *event.Event) *thread {
+	key := -ev.PID - 1
+	t := x.threads[key]
+	p := x.process(ev.PID, event.NoID, ev.Time)
+	if t == nil || t.proc != p {
+		t = &thread{idle: true, pidSeen: ev.PID, proc: p, pid: optTask(ev.PID)}
+		x.threads[key] = t
+	}
+	return t
+}
+
+func (x *idTracker) newThread(tid int32, at event.Time) *thread {
+	t := &thread{pidSeen: event.NoID, tid: optTask(tid)}
+	t.row = Thread{ID: ID(len(x.allThreads) + 1), TID: t.tid, FirstNS: event.OptTime(at)}
+	t.keyText = x.e.intText("tid ", int64(tid))
+	x.allThreads = append(x.allThreads, t)
+	x.threads[tid] = t
+	if x.lastTID == tid {
+		x.last, x.lastTID = nil, event.NoID
+	}
+	return t
+}
+
+// inferProcess gives a thread without a process one of its own.
+func (x *idTracker) inferProcess(t *thread) {
+	p := &process{row: Process{ID: ID(len(x.allProcs) + 1), PID: t.tid, PIDInferred: true, Name: t.row.Name}}
+	x.allProcs = append(x.allProcs, p)
+	t.proc = p
+	p.kern = kernelName(t.row.Name)
+}
+
+// learn tells a thread its process.
+func (x *idTracker) learn(ev *event.Event, t *thread) *thread {
+	inferred := ev.Flags&event.FlagPIDInferred != 0
+	if t.pidSeen > 0 && t.pidSeen != ev.PID {
+		x.e.count(&anomalyThreadMoved)
+		x.endThread(t, OptTime{})
+		t = x.newThread(ev.TID, ev.Time)
+	}
+	t.pidSeen = ev.PID
+	if !inferred {
+		t.pid = optTask(ev.PID)
+	}
+	if t.proc == nil || !t.proc.row.PIDInferred {
+		t.proc = x.process(ev.PID, ev.TID, ev.Time)
+		t.proc.row.PIDInferred = t.proc.row.PIDInferred || inferred
+	} else if p := x.procs[ev.PID]; p == nil || p.ended {
+		// The process that was made for this thread turns out to be this one.
+		t.proc.row.PID, t.proc.row.PIDInferred = optTask(ev.PID), inferred
+		x.procs[ev.PID] = t.proc
+	} else if p != t.proc {
+		x.e.count(&anomalyProcessLate)
+		t.proc = p
+	}
+	x.nameProcess(t)
+	return t
+}
+
+// process returns the process that has pid now; tid is the thread that showed it.
+func (x *idTracker) process(pid, tid int32, at event.Time) *process {
+	p := x.procs[pid]
+	if p != nil && (!p.ended || tid != pid && tid != event.NoID) {
+		return p
+	}
+	return x.newProcess(pid)
+}
+
+func (x *idTracker) newProcess(pid int32) *process {
+	p := &process{row: Process{ID: ID(len(x.allProcs) + 1), PID: optTask(pid)}}
+	x.allProcs = append(x.allProcs, p)
+	x.procs[pid] = p
+	return p
+}
+
+func (x *idTracker) rename(t *thread, comm string) {
+	t.row.Name = comm
+	x.nameProcess(t)
+}
+
+// nameProcess takes the leader's name for the process, or any until that is seen.
+func (x *idTracker) nameProcess(t *thread) {
+	p := t.proc
+	if p == nil || t.row.Name == "" {
+		return
+	}
+	leader := t.tid == p.row.PID
+	if !p.named && (leader || p.row.Name == "") {
+		p.row.Name = t.row.Name
+	}
+	p.kern = p.kern || leader && kernelName(t.row.Name)
+}
+
+var kernelPrefixes = []string{"kworker/", "ksoftirqd/", "migration/", "swapper/", "irq/", "rcu", "kthreadd", "idle_inject/", "cpuhp/", "card"}
+
+// kernelName reports whether a thread of this name is the kernel's own.
+func kernelName(s string) bool {
+	for _, p := range kernelPrefixes {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// kernel reports whether a thread is the kernel's own.
+func (t *thread) kernel() bool {
+	return t.proc != nil && (t.proc.kern || t.proc.row.PPID == event.Some[int64](2))
+}
+
+func (t *thread) processID() ID {
+	if t.proc == nil {
+		return 0
+	}
+	return t.proc.row.ID
+}
+
+// task applies a fork, exec, exit or rename.
+func (x *idTracker) task(ev *event.Event) {
+	op, _ := ev.Uint(event.FieldTaskOp)
+	switch event.TaskOp(op) {
+	case event.TaskFork:
+		x.thread(ev)
+		x.fork(ev)
+	case event.TaskExec:
+		t := x.thread(ev)
+		if n := ev.Str(event.FieldFilename); n != "" && t.proc != nil {
+			t.proc.row.Name = n[strings.LastIndexByte(n, '/')+1:]
+			t.proc.named = true
+		}
+		if c := ev.Str(event.FieldTargetComm); c != "" {
+			x.rename(t, c)
+		}
+	case event.TaskExit:
+		t := x.thread(ev)
+		x.exit(ev, t)
+	case event.TaskRename:
+		if c := ev.Str(event.FieldTargetComm); c != "" {
+			x.rename(x.target(ev), c)
+		}
+	}
+}
+
+// target returns the task that an event of another task names, else its own.
+func (x *idTracker) target(ev *event.Event) *thread {
+	tid, ok := ev.Int(event.FieldTargetTID)
+	if !ok || tid <= 0 || int32(tid) == ev.TID {
+		return x.thread(ev)
+	}
+	o := event.New(event.KindThread, ev.Time)
+	o.TID = int32(tid)
+	if pid, ok := ev.Int(event.FieldTargetPID); ok {
+		o.PID = int32(pid)
+	}
+	return x.thread(&o)
+}
+
+func (x *idTracker) fork(ev *event.Event) {
+	v, ok := ev.Int(event.FieldTargetTID)
+	if !ok || v <= 0 {
+		return
+	}
+	tid, at := int32(v), event.OptTime(ev.Time)
+	if old := x.threads[tid]; old != nil && !old.ended {
+		x.endThread(old, OptTime{})
+	}
+	t := x.newThread(tid, ev.Time)
+	t.row.StartNS = at
+	t.row.Name = ev.Str(event.FieldTargetComm)
+	pid, ok := ev.Int(event.FieldTargetPID)
+	if !ok || pid <= 0 {
+		return
+	}
+	t.pidSeen, t.pid = int32(pid), optTask(int32(pid))
+	if int32(pid) != tid {
+		t.proc = x.process(int32(pid), tid, ev.Time)
+		return
+	}
+	if old := x.procs[tid]; old != nil {
+		old.ended = true
+	}
+	t.proc = x.newProcess(tid)
+	t.proc.row.StartNS = at
+	t.proc.row.PPID = optTask(ev.PID)
+	t.proc.row.Name = t.row.Name
+}
+
+func (x *idTracker) exit(ev *event.Event, t *thread) {
+	if t.idle {
+		return
+	}
+	at := event.OptTime(ev.Time)
+	x.endThread(t, at)
+	if p := t.proc; p != nil && t.tid == p.row.PID {
+		p.ended = true
+		p.row.EndNS = at
+		if c := optInt(ev, event.FieldExitCode); c.OK {
+			p.row.ExitCode = c
+		}
+	}
+}
+
+// endThread closes what a thread that is gone still had open.
+func (x *idTracker) endThread(t *thread, at OptTime) {
+	t.ended = true
+	if at.OK {
+		t.row.EndNS = at
+	}
+	x.e.api.threadEnds(t)
+	x.e.ioctl.threadEnds(t)
+	x.e.fence.threadEnds(t)
+	if x.last == t {
+		x.last, x.lastTID = nil, event.NoID
+	}
+}
+
+func (x *idTracker) processEvent(ev *event.Event) {
+	if ev.PID <= 0 {
+		return
+	}
+	p := x.process(ev.PID, ev.PID, ev.Time)
+	if s := ev.TimeOf(event.FieldStart); s.Known() {
+		if p.row.StartNS.OK && p.row.StartNS.V != s {
+			p.ended = true
+			p = x.newProcess(ev.PID)
+		}
+		p.row.StartNS = event.OptTime(s)
+	}
+	setStr(&p.row.Name, ev.Str(event.FieldName))
+	p.named = p.named || ev.Has(event.FieldName)
+	setStr(&p.row.Cmdline, ev.Str(event.FieldCmdline))
+	setStr(&p.row.Host, ev.Str(event.FieldHost))
+	setInt(&p.row.PPID, optInt(ev, event.FieldPPID))
+	setInt(&p.row.Rank, optInt(ev, event.FieldRank))
+	p.row.PIDInferred = p.row.PIDInferred || ev.Flags&event.FlagPIDInferred != 0
+}
+
+func (x *idTracker) threadEvent(ev *event.Event) {
+	t := x.thread(ev)
+	if n := ev.Str(event.FieldName); n != "" && !t.idle {
+		x.rename(t, n)
+	}
+}
+
+func setStr(p *string, v string) {
+	if v != "" {
+		*p = v
+	}
+}
+
+func setInt(p *OptInt, v OptInt) {
+	if v.OK {
+		*p = v
+	}
+}
+
+func (x *idTracker) finish() {
+	for _, p := range x.allProcs {
+		x.e.rows.Processes = append(x.e.rows.Processes, p.row)
+	}
+	for _, t := range x.allThreads {
+		t.row.ProcessID = t.processID()
+		t.row.PID = t.pid
+		x.e.rows.Threads = append(x.e.rows.Threads, t.row)
+	}
+	x.finishDevices()
+	x.e.n += len(x.allProcs) + len(x.allThreads)
+}

@@ -1,0 +1,444 @@
+package correlate
+
+import (
+	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/gpu"
+)
+
+// How an ioctl's driver is known, in ioctls.driver_rule.
+const (
+	ruleDriverByJobs = "inferred from the fences of its jobs"
+	ruleDriverByFD   = "inferred from the fences of jobs on its descriptor"
+)
+
+// Bounds of the ioctl tracker.
+const (
+	maxHeld    = 1 << 14 // ioctls that wait for their driver
+	maxFDs     = 1 << 16 // descriptors remembered
+	maxSources = 4
+	magicDRM   = 'd'
+)
+
+// ioctl is an ioctl from its first event to its row.
+type ioctl struct {
+	row     Ioctl
+	fd      *fdState
+	t       *thread
+	jobs    int
+	sources [maxSources]string // of entries
+	nsrc    int
+	exits   [maxSources]string
+	nexit   int
+	noCmd   bool
+}
+
+// fdState is what is known of a descriptor of a process: the driver that its
+// jobs' hardware fences named, and the ioctls that wait for it.
+type fdState struct {
+	driver string
+	dev    *device
+	held   []*ioctl
+}
+
+type fdKey struct {
+	proc *process
+	fd   int64
+}
+
+type ioctlTracker struct {
+	e      *engine
+	pool   pool[ioctl]
+	fds    map[fdKey]*fdState
+	order  []heldIoctl // in the order in which they began to wait
+	head   int
+	n      ID
+	joined map[[2]string]string
+}
+
+// heldIoctl refers to a held ioctl; id tells whether it still is that one.
+type heldIoctl struct {
+	i  *ioctl
+	id ID
+}
+
+func (x *ioctlTracker) init(e *engine) {
+	x.e = e
+	x.fds = map[fdKey]*fdState{}
+	x.joined = map[[2]string]string{}
+}
+
+func (x *ioctlTracker) enter(ev *event.Event, t *thread) {
+	if t.closing != nil {
+		x.leave(t)
+	}
+	if i := t.ioctl; i != nil {
+		if x.sameIoctl(i, ev) {
+			x.witness(i, ev)
+			return
+		}
+		x.e.count(&anomalyIoctlExitLost)
+		x.closeOpen(t, endLost)
+	}
+	i := x.open(ev, t)
+	i.row.StartNS = event.OptTime(ev.Time)
+	i.sources[0], i.nsrc = ev.Source, 1
+	if !t.idle {
+		t.ioctl = i
+	}
+	x.e.fence.dropPairs(t)
+	if n := len(t.calls); n > 0 {
+		x.inCall(i, t.calls[n-1], t)
+	}
+	if t.idle {
+		i.row.EndKind = endLost
+		x.done(i)
+	}
+}
+
+// inCall puts an ioctl into the innermost open call of its thread.
+func (x *ioctlTracker) inCall(i *ioctl, c *call, t *thread) {
+	i.row.APICallID = c.row.ID
+	c.ioctls++
+	if c.spec.launches() && t.proc != nil {
+		t.proc.launchIoctls = true
+	}
+	x.e.link(RuleAPIIoctl, "api_calls", c.row.ID, "ioctls", i.row.ID, Nested, t.keyText)
+}
+
+// sameIoctl reports whether an entry is the second witness of the open ioctl:
+// the same request on the same thread from another tracepoint.
+func (x *ioctlTracker) sameIoctl(i *ioctl, ev *event.Event) bool {
+	for _, s := range i.sources[:i.nsrc] {
+		if s == ev.Source {
+			return false
+		}
+	}
+	if cmd, ok := ev.Uint(event.FieldCmd); ok && !i.noCmd && cmd != i.row.Cmd {
+		return false
+	}
+	fd := optInt(ev, event.FieldFD)
+	return i.nexit == 0 && i.nsrc < maxSources && (!fd.OK || !i.row.FD.OK || fd.V == i.row.FD.V)
+}
+
+// witness takes the entry that a second tracepoint saw. The start stays that
+// of the earlier one.
+func (x *ioctlTracker) witness(i *ioctl, ev *event.Event) {
+	i.sources[i.nsrc] = ev.Source
+	i.nsrc++
+	x.absorb(i, ev)
+}
+
+func (x *ioctlTracker) open(ev *event.Event, t *thread) *ioctl {
+	x.n++
+	i := x.pool.get()
+	i.t = t
+	i.noCmd = true
+	r := &i.row
+	r.ID, r.ProcessID, r.PID, r.TID = x.n, t.processID(), t.pid, t.tid
+	x.absorb(i, ev)
+	return i
+}
+
+// absorb takes what an event tells about the request.
+func (x *ioctlTracker) absorb(i *ioctl, ev *event.Event) {
+	r := &i.row
+	if v, ok := ev.Uint(event.FieldCmd); ok && i.noCmd {
+		r.Cmd, i.noCmd = v, false
+	}
+	if fd := optInt(ev, event.FieldFD); fd.OK && !r.FD.OK {
+		r.FD = fd
+	}
+	if d := ev.Str(event.FieldDriver); d != "" && r.Driver == "" {
+		r.Driver, r.DriverRule = d, ruleSource
+	}
+	if d := ev.Str(event.FieldDevice); d != "" && r.DeviceID == 0 {
+		r.DeviceID = x.e.ids.deviceID(d, r.Driver)
+	}
+	setStr(&r.Name, ev.Str(event.FieldName))
+	if v, ok := ev.Uint(event.FieldRole); ok && r.Role == "" {
+		r.Role = event.Role(v).String()
+	}
+	if i.fd == nil && r.FD.OK && i.t.proc != nil {
+		i.fd = x.fdOf(fdKey{i.t.proc, r.FD.V})
+	}
+}
+
+func (x *ioctlTracker) fdOf(k fdKey) *fdState {
+	s := x.fds[k]
+	if s == nil && len(x.fds) < maxFDs {
+		s = &fdState{}
+		x.fds[k] = s
+	}
+	return s
+}
+
+func (x *ioctlTracker) exit(ev *event.Event, t *thread) {
+	i := t.ioctl
+	if i == nil {
+		if c := t.closing; c != nil && x.secondExit(c, ev) {
+			return
+		}
+		x.exitAlone(ev, t)
+		return
+	}
+	x.result(i, ev)
+	i.exits[0], i.nexit = ev.Source, 1
+	i.row.EndKind = endReturned
+	t.ioctl = nil
+	x.e.fence.dropPairs(t)
+	if i.nsrc > 1 {
+		t.closing = i
+		return
+	}
+	x.done(i)
+}
+
+// secondExit takes the return that a second tracepoint saw: the end stays that
+// of the earlier one.
+func (x *ioctlTracker) secondExit(i *ioctl, ev *event.Event) bool {
+	for _, s := range i.exits[:i.nexit] {
+		if s == ev.Source {
+			return false
+		}
+	}
+	i.exits[i.nexit] = ev.Source
+	i.nexit++
+	x.absorbResult(i, ev)
+	if i.nexit >= i.nsrc {
+		x.leave(i.t)
+	}
+	return true
+}
+
+// leave ends the wait for the second return of an ioctl.
+func (x *ioctlTracker) leave(t *thread) {
+	i := t.closing
+	t.closing = nil
+	x.done(i)
+}
+
+func (x *ioctlTracker) result(i *ioctl, ev *event.Event) {
+	i.row.EndNS = event.OptTime(ev.Time)
+	x.absorbResult(i, ev)
+}
+
+func (x *ioctlTracker) absorbResult(i *ioctl, ev *event.Event) {
+	r := &i.row
+	if v := optInt(ev, event.FieldResult); v.OK && !r.Result.OK {
+		r.Result = v
+		if v.V < 0 && v.V >= -4095 {
+			r.Errno = event.Some(-v.V)
+		}
+	}
+	if s := optUint(ev, event.FieldStatus); s.OK {
+		r.Status = s
+	}
+	x.absorb(i, ev)
+}
+
+func (x *ioctlTracker) exitAlone(ev *event.Event, t *thread) {
+	x.e.count(&anomalyIoctlEnterMissing)
+	i := x.open(ev, t)
+	x.result(i, ev)
+	i.row.EndKind = endReturned
+	i.sources[0], i.nsrc = ev.Source, 1
+	i.exits[0], i.nexit = ev.Source, 1
+	x.e.unm.add(note{table: "ioctls", id: i.row.ID, link: missEnter, reason: NotRecorded, from: event.NoTime, to: ev.Time})
+	if t.ioctl == nil && !t.idle {
+		t.closing = i // another tracepoint may have seen it return too
+		i.nsrc = maxSources
+		return
+	}
+	x.done(i)
+}
+
+// complete takes an ioctl that comes whole, at its end.
+func (x *ioctlTracker) complete(ev *event.Event, t *thread) {
+	i := x.open(ev, t)
+	i.row.StartNS = event.OptTime(ev.TimeOf(event.FieldStart))
+	i.sources[0], i.nsrc = ev.Source, 1
+	x.result(i, ev)
+	i.row.EndKind = endReturned
+	for n := len(t.calls) - 1; n >= 0; n-- {
+		c := t.calls[n]
+		if !i.row.StartNS.OK || !c.row.StartNS.OK || c.row.StartNS.V <= i.row.StartNS.V {
+			x.inCall(i, c, t)
+			break
+		}
+	}
+	x.done(i)
+}
+
+// closeOpen ends a thread's open ioctl without its return.
+func (x *ioctlTracker) closeOpen(t *thread, kind string) {
+	i := t.ioctl
+	t.ioctl = nil
+	i.row.EndKind = kind
+	switch kind {
+	case endOpen:
+		x.e.unm.now("ioctls", i.row.ID, missExit, Open)
+	case endKilled:
+		x.e.unm.now("ioctls", i.row.ID, missExit, Killed)
+	default:
+		x.e.unm.add(note{table: "ioctls", id: i.row.ID, link: missExit, reason: NotRecorded, from: timeOr(i.row.StartNS), to: x.e.now})
+	}
+	x.done(i)
+}
+
+// done gives an ioctl, or holds it until its descriptor's driver is known.
+func (x *ioctlTracker) done(i *ioctl) {
+	if i.row.StartNS.OK && i.row.EndNS.OK {
+		i.t.history.add(span{kind: wasIoctl, start: i.row.StartNS.V, end: i.row.EndNS.V, name: x.name(i), cmd: uint32(i.row.Cmd), driver: i.fd})
+	}
+	if i.row.Driver != "" || i.fd == nil || i.fd.driver != "" || byte(i.row.Cmd>>8) != magicDRM || i.noCmd {
+		x.give(i)
+		return
+	}
+	i.fd.held = append(i.fd.held, i)
+	x.order = append(x.order, heldIoctl{i, i.row.ID})
+	for len(x.order)-x.head > maxHeld {
+		h := x.order[x.head]
+		x.head++
+		if h.i.row.ID == h.id {
+			x.unhold(h.i)
+			x.give(h.i)
+		}
+	}
+	if x.head > maxHeld {
+		x.order = append(x.order[:0], x.order[x.head:]...)
+		x.head = 0
+	}
+}
+
+// unhold takes an ioctl, the oldest of its descriptor, off it.
+func (x *ioctlTracker) unhold(i *ioctl) {
+	if h := i.fd.held; len(h) > 0 && h[0] == i {
+		h[0] = nil
+		i.fd.held = h[1:]
+	}
+}
+
+// resolve tells a descriptor the driver of jobs queued through it.
+func (x *ioctlTracker) resolve(s *fdState, driver string, dev *device) {
+	if s.driver != "" {
+		if s.driver != driver {
+			x.e.count(&anomalyDriverConflict)
+			s.driver, s.dev = driver, dev
+		}
+		return
+	}
+	s.driver, s.dev = driver, dev
+	for _, i := range s.held {
+		x.give(i)
+	}
+	s.held = nil
+}
+
+func (x *ioctlTracker) name(i *ioctl) string {
+	if i.row.Name != "" {
+		return i.row.Name
+	}
+	d := i.row.Driver
+	if d == "" && i.fd != nil {
+		d = i.fd.driver
+	}
+	return ioctlName(d, uint32(i.row.Cmd))
+}
+
+func ioctlName(driver string, cmd uint32) string { return gpu.IoctlName(driver, cmd) }
+
+// give gives an ioctl's row.
+func (x *ioctlTracker) give(i *ioctl) {
+	e, r := x.e, &i.row
+	if r.Driver == "" && i.fd != nil && i.fd.driver != "" && byte(r.Cmd>>8) == magicDRM {
+		r.Driver, r.DriverRule = i.fd.driver, ruleDriverByFD
+		if i.jobs > 0 {
+			r.DriverRule = ruleDriverByJobs
+		}
+		if i.fd.dev != nil && r.DeviceID == 0 {
+			r.DeviceID = i.fd.dev.row.ID
+		}
+	}
+	x.role(i)
+	if r.Name == "" {
+		if i.noCmd {
+			r.Name = "ioctl"
+		} else {
+			r.Name = ioctlName(r.Driver, uint32(r.Cmd))
+		}
+	}
+	r.DurNS = sub(r.EndNS, r.StartNS)
+	r.Source = x.joinSources(i.sources[:min(i.nsrc, maxSources)])
+	if r.APICallID == 0 {
+		e.unm.add(note{table: "ioctls", id: r.ID, link: missAPICall, reason: NotRecorded, from: timeOr(r.StartNS), to: timeOr(r.StartNS)})
+	}
+	e.rows.Ioctls = append(e.rows.Ioctls, *r)
+	e.n++
+	x.pool.put(i)
+}
+
+// role settles what the ioctl does: as its source or the table says, else a
+// submission where a job was queued in it.
+func (x *ioctlTracker) role(i *ioctl) {
+	r := &i.row
+	if r.Role != "" && r.Role != event.RoleUnknown.String() {
+		return
+	}
+	r.Role = event.RoleUnknown.String()
+	if d, ok := gpu.LookupIoctl(r.Driver, uint32(r.Cmd)); ok && !i.noCmd {
+		r.Role = d.Role.String()
+	}
+	if r.Role == event.RoleUnknown.String() && i.jobs > 0 {
+		r.Role = event.RoleSubmit.String()
+	}
+}
+
+// joinSources joins the names of witnesses, each once. The few pairs that
+// there are get their text once.
+func (x *ioctlTracker) joinSources(s []string) string {
+	if len(s) == 1 {
+		return s[0]
+	}
+	k := [2]string{s[0], s[1]}
+	if v, ok := x.joined[k]; ok && len(s) == 2 {
+		return v
+	}
+	out := s[0]
+	for _, o := range s[1:] {
+		if o != "" && o != out {
+			out += "+" + o
+		}
+	}
+	if len(s) == 2 && len(x.joined) < maxSources*maxSources {
+		x.joined[k] = out
+	}
+	return out
+}
+
+func (x *ioctlTracker) threadEnds(t *thread) {
+	if t.closing != nil {
+		x.leave(t)
+	}
+	if t.ioctl != nil {
+		x.closeOpen(t, endKilled)
+	}
+}
+
+func (x *ioctlTracker) finish() {
+	for _, t := range x.e.ids.allThreads {
+		if t.closing != nil {
+			x.leave(t)
+		}
+		if t.ioctl != nil {
+			x.closeOpen(t, endOpen)
+		}
+		x.e.flushFull()
+	}
+	for _, h := range x.order[x.head:] {
+		if h.i.row.ID == h.id {
+			x.give(h.i)
+		}
+		x.e.flushFull()
+	}
+	x.order = nil
+}

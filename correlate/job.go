@@ -1,0 +1,417 @@
+package correlate
+
+import "github.com/gpurec/gpurec/record/event"
+
+// job is a scheduler job from its first event to its row.
+//
+// Life: by the generation of its pointer (older kernels: the address of the
+// finished fence, reused at once), or by context:seqno (6.17 and later). What
+// joins the two is in jobkey.go.
+type job struct {
+	row    Job
+	ring   *ring
+	dev    *device
+	ptr    uint64
+	hasPtr bool
+	t      *thread // that queued it
+	runner *thread // that ran it, while its hardware fence may come
+	fd     *fdState
+
+	fin, sched, hw  *fence
+	finConf, hwConf Confidence
+	doneConf        Confidence
+	hwSignal        OptTime
+
+	queued, ran, done  bool // their events were seen
+	bridgeQueue        bool // only the second witness told so far
+	bridgeRun          bool
+	bridgeRuns         int64
+	closing, given     bool
+	reused, evicted    bool
+	accounted          bool
+	prevDone           OptTime
+	deps               []dep
+	submitterWas       string
+	refs               int // gaps that still look at it
+	qprev, qnext       *job
+	inQueue, inBacklog bool
+	older, newer       *job
+}
+
+// dep is a dependency of a job.
+type dep struct {
+	fence       *fence
+	key         event.FenceKey
+	at          OptTime
+	unsignalled bool
+}
+
+type ringID struct {
+	ring string
+	id   uint64
+}
+
+type firstSeq struct {
+	seqno uint64
+	at    event.Time
+}
+
+type jobTracker struct {
+	e          *engine
+	pool       pool[job]
+	oldest     *job
+	newest     *job
+	count      int
+	n          ID
+	byPtr      map[uint64]*job
+	byID       map[ringID]*job
+	firstSeqno map[uint64]firstSeq // first queued number of a finished context
+	ctxDevice  map[uint64]*device  // of a finished context
+	ending     []*job              // ended, in order; given when nothing can change them
+	head       int
+	sawRun     bool
+	sawDone    bool
+}
+
+// Bounds of the job tracker.
+const (
+	maxEnding     = 256         // ended jobs that wait for their finished fence
+	maxContexts   = 1 << 16     // contexts remembered
+	maxDeps       = 64          // dependencies of a job
+	firstKernelID = 1<<64 - 256 // client ids from here on are the driver's own
+)
+
+func (x *jobTracker) init(e *engine) {
+	x.e = e
+	x.byPtr = map[uint64]*job{}
+	x.byID = map[ringID]*job{}
+	x.firstSeqno = map[uint64]firstSeq{}
+	x.ctxDevice = map[uint64]*device{}
+}
+
+func (x *jobTracker) event(ev *event.Event, t *thread) {
+	c := x.e.fence.cpu(ev.CPU)
+	switch ev.Kind {
+	case event.KindJobQueue:
+		x.e.fence.apart(c)
+		x.queue(ev, t)
+	case event.KindJobDep:
+		x.e.fence.apart(c)
+		x.dep(ev)
+	case event.KindJobRun:
+		x.e.fence.apart(c)
+		x.run(ev, t)
+	case event.KindJobDone:
+		x.doneEvent(ev, t, c)
+	}
+	x.drain()
+}
+
+// queue takes the event of a job that entered its ring's software queue.
+func (x *jobTracker) queue(ev *event.Event, t *thread) {
+	bridge := ev.Bool(event.FieldBridge)
+	j := x.queueTarget(ev, bridge)
+	if j == nil {
+		j = x.add(ev)
+	}
+	x.absorb(j, ev, bridge)
+	first := !j.queued && !j.bridgeQueue
+	if bridge {
+		j.bridgeQueue = true
+	} else {
+		j.queued = true
+	}
+	if first || !bridge {
+		j.row.QueuedNS = event.OptTime(ev.Time)
+	}
+	if first {
+		x.owner(j, t)
+		x.origin(j, t)
+	}
+	if j.fin == nil {
+		x.takePair(j, t)
+	}
+	x.place(j)
+	if j.fin != nil {
+		x.noteFirst(j.fin.key, ev.Time)
+	}
+	if first {
+		x.e.ring.queue(j)
+	}
+}
+
+// queueTarget returns the job that a queue event belongs to, nil for a new one.
+func (x *jobTracker) queueTarget(ev *event.Event, bridge bool) *job {
+	j := x.lookup(ev)
+	if j == nil {
+		return nil
+	}
+	known := j.queued || j.bridgeQueue
+	switch {
+	case bridge && !j.bridgeQueue, !bridge && j.bridgeQueue && !j.queued:
+		return j // the other witness
+	case !known && x.sameNumber(j, ev) && !before(j.row.RunNS, ev.Time):
+		return j // events of one instant changed places
+	case !j.hasPtr && !j.done:
+		return j // context:seqno cannot mean another job
+	}
+	x.closeReused(j)
+	return nil
+}
+
+func before(a OptTime, b event.Time) bool { return a.OK && b.Known() && a.V < b }
+
+func (x *jobTracker) sameNumber(j *job, ev *event.Event) bool {
+	id, ok := ev.Uint(event.FieldSchedJobID)
+	return !ok || !j.row.SchedJobID.OK || j.row.SchedJobID.V == id
+}
+
+// owner fills whose job it is: the thread that queued it.
+func (x *jobTracker) owner(j *job, t *thread) {
+	r := &j.row
+	r.Owner = "unknown"
+	switch {
+	case r.ClientID.OK && r.ClientID.V >= firstKernelID, t.kernel():
+		r.Owner = "kernel"
+	case !t.idle && t.proc != nil:
+		r.Owner = "user"
+	}
+	if t == x.e.ids.none {
+		return
+	}
+	r.ProcessID, r.PID, r.TID = t.processID(), t.pid, t.tid
+	r.Comm = t.row.Name
+	j.t = t
+}
+
+// origin joins the job to the ioctl and the call that its thread is in.
+func (x *jobTracker) origin(j *job, t *thread) {
+	e, r := x.e, &j.row
+	if i := t.ioctl; i != nil {
+		r.IoctlID, r.APICallID = i.row.ID, i.row.APICallID
+		i.jobs++
+		j.fd = i.fd
+		e.link(RuleIoctlJob, "ioctls", i.row.ID, "jobs", r.ID, Nested, t.keyText)
+	}
+	if len(t.calls) == 0 {
+		return
+	}
+	c := t.calls[len(t.calls)-1]
+	if r.IoctlID == 0 {
+		r.APICallID = c.row.ID
+		e.link(RuleAPIJob, "api_calls", c.row.ID, "jobs", r.ID, Nested, t.keyText)
+	}
+	for i := len(t.calls) - 1; i >= 0 && r.KernelName == ""; i-- {
+		r.KernelName = t.calls[i].row.KernelName
+	}
+	c.jobs++
+}
+
+// noteFirst remembers the first number queued on a context.
+func (x *jobTracker) noteFirst(k event.FenceKey, at event.Time) {
+	if _, ok := x.firstSeqno[k.Context]; !ok && len(x.firstSeqno) < maxContexts {
+		x.firstSeqno[k.Context] = firstSeq{k.Seqno, at}
+	}
+}
+
+// run takes the event of a job that is handed to the hardware.
+func (x *jobTracker) run(ev *event.Event, t *thread) {
+	x.sawRun = true
+	bridge := ev.Bool(event.FieldBridge)
+	j := x.lookup(ev)
+	if j != nil && j.hasPtr && !x.sameRun(j, ev) {
+		x.closeReused(j)
+		j = nil
+	}
+	if j == nil {
+		j = x.add(ev)
+	}
+	x.absorb(j, ev, bridge)
+	x.place(j)
+	if bridge {
+		x.bridgeRan(j, ev)
+		return
+	}
+	if !t.idle {
+		t.running = nil
+		if j.hw == nil {
+			t.running, j.runner = j, t
+		}
+	}
+	if j.ran {
+		x.rerun(j, event.OptTime(ev.Time), nil)
+		return
+	}
+	j.ran = true
+	if !j.bridgeRun {
+		j.row.Runs++
+	}
+	x.setRun(j, ev.Time)
+}
+
+func (x *jobTracker) setRun(j *job, at event.Time) {
+	j.row.RunNS = event.OptTime(at)
+	x.e.ring.run(j)
+}
+
+func (x *jobTracker) bridgeRan(j *job, ev *event.Event) {
+	j.bridgeRuns++
+	if j.bridgeRuns > 1 && j.bridgeRuns > j.row.Runs {
+		x.rerun(j, event.OptTime(ev.Time), nil)
+		return
+	}
+	if !j.ran && !j.bridgeRun {
+		j.bridgeRun = true
+		j.row.Runs++
+		x.setRun(j, ev.Time)
+	}
+}
+
+// sameRun reports whether a run event can be of the job that holds its pointer now.
+func (x *jobTracker) sameRun(j *job, ev *event.Event) bool {
+	if !x.sameNumber(j, ev) {
+		return false
+	}
+	return !j.done || !before(j.row.DoneNS, ev.Time)
+}
+
+// rerun counts a second hand-over to the hardware, which only a reset explains.
+func (x *jobTracker) rerun(j *job, at OptTime, hw *fence) {
+	j.row.Runs++
+	x.e.misc.inferredReset(j, at, hw)
+}
+
+// doneEvent takes the event that the hardware finished a job.
+func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
+	x.sawDone = true
+	j := x.lookup(ev)
+	if j != nil && j.done {
+		x.closeReused(j)
+		j = nil
+	}
+	if j == nil {
+		j = x.add(ev)
+	}
+	x.absorb(j, ev, false)
+	x.place(j)
+	var hw *fence
+	if c != nil && c.signal != nil {
+		hw = x.e.fence.ref(c.signal)
+	}
+	x.e.fence.apart(c)
+	if hw != nil {
+		x.hwAtDone(j, hw)
+		x.e.fence.unref(hw)
+	}
+	x.setDone(j, event.OptTime(ev.Time), Exact)
+	if c != nil {
+		c.done = j
+	}
+	if t.running == j {
+		t.running = nil
+	}
+}
+
+func (x *jobTracker) setDone(j *job, at OptTime, c Confidence) {
+	j.done = true
+	j.row.DoneNS = at
+	j.doneConf = c
+	if j.fin != nil {
+		j.fin.jobDone = at
+	}
+	x.e.ring.done(j)
+	x.end(j)
+}
+
+// end puts a job at the end of those that ended.
+func (x *jobTracker) end(j *job) {
+	if j.closing || j.given {
+		return
+	}
+	j.closing = true
+	x.ending = append(x.ending, j)
+}
+
+// closeReused ends a job whose pointer begins a new life.
+func (x *jobTracker) closeReused(j *job) {
+	if !j.done && !j.row.FinishedNS.OK {
+		x.e.count(&anomalyPointerReused)
+		j.reused = true
+	}
+	x.forget(j)
+	x.end(j)
+}
+
+// add begins a job.
+func (x *jobTracker) add(ev *event.Event) *job {
+	if x.count >= x.e.o.MaxOpen {
+		x.e.count(&anomalyEvicted)
+		o := x.oldest
+		o.evicted = true
+		x.give(o)
+	}
+	x.n++
+	j := x.pool.get()
+	j.row.ID = x.n
+	j.row.Owner = "unknown"
+	j.older = x.newest
+	if x.newest != nil {
+		x.newest.newer = j
+	} else {
+		x.oldest = j
+	}
+	x.newest = j
+	x.count++
+	return j
+}
+
+// unlink takes a job off the list of those not given.
+func (x *jobTracker) unlink(j *job) {
+	if j.older != nil {
+		j.older.newer = j.newer
+	} else {
+		x.oldest = j.newer
+	}
+	if j.newer != nil {
+		j.newer.older = j.older
+	} else {
+		x.newest = j.older
+	}
+	j.older, j.newer = nil, nil
+	x.count--
+}
+
+// dep takes a dependency.
+func (x *jobTracker) dep(ev *event.Event) {
+	j := x.depTarget(ev)
+	if j == nil {
+		x.e.count(&anomalyDepUnknownJob)
+		j = x.add(ev)
+		x.absorb(j, ev, false)
+		x.place(j)
+	} else if j.fin == nil {
+		x.absorb(j, ev, false)
+	}
+	k, ok := ev.OnFence()
+	if !ok {
+		return
+	}
+	full := ev.Flags&event.FlagLow32 == 0
+	f := x.e.fence.get(k, full)
+	if p, ok := ev.Uint(event.FieldOnFencePtr); ok {
+		if o := x.byPtr[p]; o != nil && o.fin == nil && !o.given {
+			x.setFinished(o, f, Exact)
+		}
+	}
+	unsig := ev.Bool(event.FieldUnsignalled)
+	for i := range j.deps {
+		d := &j.deps[i]
+		if d.fence == f || f.jobID != 0 && d.fence.jobID == f.jobID {
+			d.unsignalled = d.unsignalled || unsig
+			return
+		}
+	}
+	if len(j.deps) < maxDeps {
+		j.deps = append(j.deps, dep{x.e.fence.ref(f), k, event.OptTime(ev.Time), unsig})
+	}
+}

@@ -1,0 +1,315 @@
+package correlate
+
+import (
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// The ends of jobs.
+const (
+	jobDone   = "done"
+	jobOpen   = "open"
+	jobKilled = "killed"
+	jobLost   = "lost"
+)
+
+// drain gives the jobs that ended and that nothing can change any more: their
+// finished fence signalled, and the instant of their last event is over, so
+// that an event of that same instant can still be theirs.
+func (x *jobTracker) drain() {
+	for x.head < len(x.ending) {
+		j := x.ending[x.head]
+		if !j.given {
+			over := j.row.FinishedNS.OK && x.e.now > j.row.FinishedNS.V && (!j.row.DoneNS.OK || x.e.now > j.row.DoneNS.V)
+			if !over && len(x.ending)-x.head <= maxEnding {
+				return
+			}
+			x.give(j)
+		}
+		x.ending[x.head] = nil
+		x.head++
+		if x.head == maxEnding {
+			x.ending = append(x.ending[:0], x.ending[x.head:]...)
+			x.head = 0
+		}
+	}
+}
+
+func (x *jobTracker) finish() {
+	for _, j := range x.ending[x.head:] {
+		if j != nil && !j.given {
+			x.give(j)
+		}
+		x.e.flushFull()
+	}
+	for x.oldest != nil {
+		x.give(x.oldest)
+		x.e.flushFull()
+	}
+	x.ending = nil
+}
+
+// flushFull gives rows out where one step may make very many.
+func (e *engine) flushFull() {
+	if e.n >= e.o.BatchRows {
+		e.flush()
+	}
+}
+
+// give gives a job's row, its links and its notes.
+func (x *jobTracker) give(j *job) {
+	e, r := x.e, &j.row
+	j.given = true
+	x.forget(j)
+	x.unlink(j)
+	x.settleDevice(j)
+	r.EndKind = x.endKind(j)
+	if j.fin != nil {
+		r.FenceContext, r.FenceSeqno = event.Some(j.fin.key.Context), event.Some(j.fin.key.Seqno)
+		r.Low32 = !j.fin.full
+	}
+	if j.hw != nil {
+		r.HWFenceContext, r.HWFenceSeqno = event.Some(j.hw.key.Context), event.Some(j.hw.key.Seqno)
+	}
+	if j.row.DoneNS.OK && j.row.RunNS.OK && r.RunNS.V <= r.DoneNS.V {
+		r.DeviceStartNS = r.RunNS
+		if j.prevDone.OK && j.prevDone.V > r.RunNS.V {
+			r.DeviceStartNS = j.prevDone
+		}
+	}
+	r.QueueDelayNS = sub(r.RunNS, r.QueuedNS)
+	r.HWQueueNS = sub(r.DeviceStartNS, r.RunNS)
+	r.DeviceTimeNS = sub(r.DoneNS, r.DeviceStartNS)
+	x.links(j)
+	x.depRows(j)
+	x.notes(j)
+	e.rows.Jobs = append(e.rows.Jobs, *r)
+	e.n++
+	x.letGo(j)
+}
+
+// settleDevice looks for the device of a job that no event told.
+func (x *jobTracker) settleDevice(j *job) {
+	r := &j.row
+	if j.dev == nil && j.fin != nil {
+		if d := x.ctxDevice[j.fin.key.Context]; d != nil {
+			j.dev, r.DeviceRule = d, ruleDeviceByContext
+		}
+	}
+	if j.dev == nil && j.ring != nil && j.ring.dev != nil && j.ring.alias {
+		j.dev, r.DeviceRule = j.ring.dev, ruleDeviceByRing
+	}
+	if j.dev != nil {
+		r.DeviceID = j.dev.row.ID
+		x.place(j)
+	}
+}
+
+// letGo ends what refers to the job; a gap may still look at it.
+func (x *jobTracker) letGo(j *job) {
+	x.e.ring.leave(j)
+	for _, f := range []*fence{j.fin, j.hw, j.sched} {
+		if f != nil && f.job == j {
+			f.job = nil
+		}
+	}
+	x.recycle(j)
+}
+
+// recycle takes a job back once its row is given and no gap needs it.
+func (x *jobTracker) recycle(j *job) {
+	if !j.given || j.refs > 0 || j.inQueue {
+		return
+	}
+	x.e.fence.unref(j.fin)
+	x.e.fence.unref(j.hw)
+	x.e.fence.unref(j.sched)
+	for i := range j.deps {
+		x.e.fence.unref(j.deps[i].fence)
+	}
+	x.forgetThread(j)
+	deps := j.deps[:0]
+	x.pool.put(j)
+	j.deps = deps
+}
+
+// forgetThread drops the marks that adjacency may still hold.
+func (x *jobTracker) forgetThread(j *job) {
+	for i := range x.e.fence.cpus {
+		if x.e.fence.cpus[i].done == j {
+			x.e.fence.cpus[i].done = nil
+		}
+	}
+	if j.runner != nil && j.runner.running == j {
+		j.runner.running = nil
+	}
+}
+
+func (x *jobTracker) endKind(j *job) string {
+	switch {
+	case j.row.DoneNS.OK || j.done:
+		return jobDone
+	case j.row.FinishedNS.OK && !j.ran && !j.bridgeRun && x.sawRun && (j.queued || j.bridgeQueue):
+		return jobKilled
+	case j.row.FinishedNS.OK || j.reused || j.evicted || j.fin != nil && j.fin.dead:
+		return jobLost
+	}
+	return jobOpen
+}
+
+func (x *jobTracker) links(j *job) {
+	e, r := x.e, &j.row
+	key := ""
+	if j.fin != nil {
+		key = e.fenceText(j.fin.key)
+	} else if j.hasPtr {
+		key = e.hexText("fence ", j.ptr)
+	} else if r.SchedJobID.OK {
+		key = e.intText(r.Ring+" #", int64(r.SchedJobID.V))
+	}
+	if r.QueuedNS.OK && r.RunNS.OK {
+		e.link(RuleJobRun, "jobs", r.ID, "jobs", r.ID, Exact, key)
+	}
+	if (r.RunNS.OK || r.QueuedNS.OK) && j.done {
+		e.link(RuleJobDone, "jobs", r.ID, "jobs", r.ID, j.doneConf, key)
+	}
+	if j.fin != nil {
+		e.link(RuleJobFence, "jobs", r.ID, "fences", j.fin.id, j.finConf, key)
+	}
+	if j.sched != nil && j.sched.id != 0 {
+		e.link(RuleJobScheduled, "jobs", r.ID, "fences", j.sched.id, Adjacent, e.fenceText(j.sched.key))
+	}
+	if j.hw != nil && j.hw.id != 0 {
+		e.link(RuleJobHWFence, "jobs", r.ID, "fences", j.hw.id, j.hwConf, e.fenceText(j.hw.key))
+	}
+}
+
+func (x *jobTracker) depRows(j *job) {
+	e := x.e
+	missing := false
+	for i := range j.deps {
+		d := &j.deps[i]
+		row := JobDep{JobID: j.row.ID, OnJobID: d.fence.jobID, OnFenceContext: event.Some(d.key.Context),
+			OnFenceSeqno: event.Some(d.key.Seqno), TSNS: d.at}
+		if d.unsignalled {
+			row.Waited = event.Some(true)
+		} else if s := d.fence.signal; s.OK && d.at.OK {
+			row.Waited = event.Some(s.V > d.at.V)
+		}
+		e.rows.JobDeps = append(e.rows.JobDeps, row)
+		e.n++
+		if row.OnJobID != 0 {
+			e.link(RuleJobDep, "jobs", row.OnJobID, "jobs", row.JobID, Exact, e.fenceText(d.key))
+		} else {
+			missing = true
+		}
+	}
+	if missing {
+		e.unm.add(note{table: "jobs", id: j.row.ID, link: missDependency, reason: NotRecorded, from: event.NoTime, to: timeOr(j.row.QueuedNS)})
+	}
+}
+
+// notes says what the job misses, and what is known about why.
+func (x *jobTracker) notes(j *job) {
+	r := &j.row
+	x.noteQueue(j)
+	x.noteRun(j)
+	x.noteDone(j)
+	if j.fin == nil {
+		x.note(j, missFence, NotRecorded, event.NoTime, event.NoTime)
+	}
+	if !r.FinishedNS.OK {
+		x.note(j, missFinished, x.tail(j, NotRecorded), timeOr(r.DoneNS), event.NoTime)
+	}
+	if j.hw == nil && (j.ran || j.bridgeRun) {
+		x.note(j, missHWFence, NotRecorded, timeOr(r.RunNS), timeOr(r.DoneNS))
+	}
+	if j.dev == nil {
+		x.note(j, missDevice, NotRecorded, event.NoTime, event.NoTime)
+	}
+}
+
+func (x *jobTracker) noteQueue(j *job) {
+	r := &j.row
+	if j.queued || j.bridgeQueue {
+		if r.IoctlID != 0 {
+			return
+		}
+		if r.Owner == "kernel" {
+			x.e.unm.now("jobs", r.ID, missIoctl, KernelInternal)
+		} else {
+			x.note(j, missIoctl, NotRecorded, timeOr(r.QueuedNS), timeOr(r.QueuedNS))
+		}
+		return
+	}
+	n := note{table: "jobs", id: r.ID, link: missQueue, reason: NotRecorded, from: event.NoTime, to: timeOr(r.RunNS)}
+	if !n.to.Known() {
+		n.to = timeOr(r.DoneNS)
+	}
+	switch {
+	case j.evicted:
+		n.reason = Evicted
+	case r.SchedJobID.OK && j.ring != nil:
+		n.proof, n.ring, n.val = proofRing, j.ring, r.SchedJobID.V
+	case j.fin != nil:
+		n.proof, n.ctx, n.val = proofFence, j.fin.key.Context, j.fin.key.Seqno
+	}
+	x.e.unm.add(n)
+}
+
+func (x *jobTracker) noteRun(j *job) {
+	r := &j.row
+	if j.ran || j.bridgeRun {
+		return
+	}
+	to := timeOr(r.DoneNS)
+	if !to.Known() {
+		to = timeOr(r.FinishedNS)
+	}
+	x.note(j, missRun, x.tail(j, NotRecorded), timeOr(r.QueuedNS), to)
+}
+
+func (x *jobTracker) noteDone(j *job) {
+	if j.done {
+		return
+	}
+	r := &j.row
+	from := timeOr(r.RunNS)
+	if !from.Known() {
+		from = timeOr(r.QueuedNS)
+	}
+	x.note(j, missDone, x.tail(j, NotRecorded), from, timeOr(r.FinishedNS))
+}
+
+// tail is the reason why the rest of a job's life is not there.
+func (x *jobTracker) tail(j *job, other Reason) Reason {
+	switch {
+	case j.evicted:
+		return Evicted
+	case j.row.EndKind == jobKilled:
+		return Killed
+	case j.row.EndKind == jobOpen:
+		return AfterStop
+	}
+	return other
+}
+
+func (x *jobTracker) note(j *job, link string, reason Reason, from, to event.Time) {
+	n := note{table: "jobs", id: j.row.ID, link: link, reason: reason, from: from, to: to}
+	if reason != NotRecorded || !from.Known() && !to.Known() {
+		n.proof = proofNever
+	}
+	x.e.unm.add(n)
+}
+
+// place puts a job on its ring as soon as the ring, and later the device, is known.
+func (x *jobTracker) place(j *job) {
+	if j.dev == nil && j.fin != nil {
+		if d := x.ctxDevice[j.fin.key.Context]; d != nil {
+			j.dev, j.row.DeviceRule = d, ruleDeviceByContext
+		}
+	}
+	if j.dev != nil && j.fin != nil && j.row.DeviceRule != ruleDeviceByContext && len(x.ctxDevice) < maxContexts {
+		x.ctxDevice[j.fin.key.Context] = j.dev
+	}
+	x.e.ring.place(j)
+}

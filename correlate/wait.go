@@ -1,0 +1,164 @@
+package correlate
+
+import "github.com/gpurec/gpurec/record/event"
+
+// The ends of calls, ioctls and waits.
+const (
+	endReturned  = "returned"
+	endNotProbed = "not_probed"
+	endOpen      = "open"
+	endLost      = "lost"
+	endKilled    = "killed"
+)
+
+// wait is a thread's blocking wait for a fence.
+type wait struct {
+	row   FenceWait
+	key   event.FenceKey
+	fence *fence
+	t     *thread
+	low   bool
+}
+
+func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
+	k, ok := ev.Fence()
+	if !ok || t.idle {
+		f.e.misc.other(ev, t)
+		return
+	}
+	f.apart(f.cpu(ev.CPU))
+	if t.wait != nil {
+		f.e.count(&anomalyWaitReplaced)
+		f.endWait(t.wait, OptTime{}, endLost)
+	}
+	if f.nOpen >= f.e.o.MaxOpen {
+		f.e.misc.other(ev, t)
+		f.e.count(&anomalyEvicted)
+		return
+	}
+	w := f.newWait(ev, t, k)
+	w.row.StartNS = event.OptTime(ev.Time)
+	t.wait = w
+	f.nOpen++
+}
+
+func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wait {
+	f.nWaits++
+	w := f.waits.get()
+	w.key, w.t = k, t
+	w.low = ev.Flags&event.FlagLow32 != 0
+	w.fence = f.ref(f.find(k, !w.low))
+	w.row = FenceWait{
+		ID: f.nWaits, ProcessID: t.processID(), PID: t.pid, TID: t.tid,
+		Context: event.Some(k.Context), Seqno: event.Some(k.Seqno),
+		Driver: ev.Str(event.FieldDriver), Timeline: ev.Str(event.FieldTimeline),
+	}
+	if t.ioctl != nil {
+		w.row.IoctlID = t.ioctl.row.ID
+	}
+	return w
+}
+
+func (f *fenceTracker) waitEnd(ev *event.Event, t *thread) {
+	k, ok := ev.Fence()
+	if !ok || t.idle {
+		f.e.misc.other(ev, t)
+		return
+	}
+	f.apart(f.cpu(ev.CPU))
+	w := t.wait
+	if w != nil && w.key != k {
+		f.e.count(&anomalyWaitReplaced)
+		f.endWait(w, OptTime{}, endLost)
+		w = nil
+	}
+	if w == nil {
+		f.e.count(&anomalyWaitEndAlone)
+		w = f.newWait(ev, t, k)
+		f.e.unm.add(note{table: "fence_waits", id: w.row.ID, link: missEnter, reason: NotRecorded, from: event.NoTime, to: ev.Time})
+	}
+	f.endWait(w, event.OptTime(ev.Time), endReturned)
+}
+
+// endWait completes a wait: its fence's signal and job are known by now, as a
+// wait returns after the signal, or without one when it timed out.
+func (f *fenceTracker) endWait(w *wait, at OptTime, kind string) {
+	e, r := f.e, &w.row
+	if w.t.wait == w {
+		w.t.wait = nil
+		f.nOpen--
+	}
+	if w.fence == nil {
+		w.fence = f.ref(f.find(w.key, !w.low))
+	}
+	r.EndNS, r.EndKind = at, kind
+	r.WaitNS = sub(r.EndNS, r.StartNS)
+	if x := w.fence; x != nil {
+		r.SignalNS, r.JobID = x.signal, x.jobID
+		if s := x.signal; s.OK && r.StartNS.OK && at.OK && r.StartNS.V < s.V && s.V < at.V {
+			r.WakeNS = sub(at, s)
+		}
+		if r.Driver == "" {
+			r.Driver = x.driver
+		}
+	}
+	if r.JobID != 0 {
+		e.link(RuleFenceWait, "jobs", r.JobID, "fence_waits", r.ID, Exact, e.fenceText(w.key))
+	} else {
+		e.unm.add(note{table: "fence_waits", id: r.ID, link: missJob, reason: NotRecorded,
+			from: event.NoTime, to: timeOr(r.StartNS), proof: proofFence, ctx: w.key.Context, val: w.key.Seqno})
+	}
+	if r.IoctlID != 0 {
+		e.link(RuleIoctlWait, "ioctls", r.IoctlID, "fence_waits", r.ID, Nested, w.t.keyText)
+	} else {
+		e.unm.add(note{table: "fence_waits", id: r.ID, link: missIoctl, reason: NotRecorded,
+			from: timeOr(r.StartNS), to: timeOr(r.StartNS)})
+	}
+	f.endNote(w, kind)
+	if r.StartNS.OK && r.EndNS.OK {
+		w.t.history.add(span{kind: wasWaiting, start: r.StartNS.V, end: r.EndNS.V, key: w.key})
+	}
+	e.rows.FenceWaits = append(e.rows.FenceWaits, *r)
+	e.n++
+	f.unref(w.fence)
+	f.waits.put(w)
+}
+
+// endNote says why a wait has no end.
+func (f *fenceTracker) endNote(w *wait, kind string) {
+	e, r := f.e, &w.row
+	switch kind {
+	case endOpen:
+		e.unm.now("fence_waits", r.ID, missExit, Open)
+	case endKilled:
+		e.unm.now("fence_waits", r.ID, missExit, Killed)
+	case endLost:
+		e.unm.add(note{table: "fence_waits", id: r.ID, link: missExit, reason: NotRecorded, from: timeOr(r.StartNS), to: e.now})
+	}
+}
+
+func (f *fenceTracker) threadEnds(t *thread) {
+	if t.wait != nil {
+		f.endWait(t.wait, OptTime{}, endKilled)
+	}
+	f.dropPairs(t)
+	if t.running != nil {
+		t.running = nil
+	}
+}
+
+// finishWaits closes what still waits at the end, in the order of ids.
+func (f *fenceTracker) finishWaits() {
+	for _, t := range f.e.ids.allThreads {
+		if t.wait != nil {
+			f.endWait(t.wait, OptTime{}, endOpen)
+		}
+	}
+}
+
+func timeOr(t OptTime) event.Time {
+	if t.OK {
+		return t.V
+	}
+	return event.NoTime
+}
