@@ -1,0 +1,114 @@
+package perfetto
+
+// category is a slice's category, by what it is.
+type category uint8
+
+const (
+	catAPI category = iota // the family's own name stands in its place
+	catIoctl
+	catFenceWait
+	catFenceWake
+	catQueued
+	catStageQueue
+	catStageDependency
+	catStageHWQueue
+	catRunning
+	catIdle
+	catLoss
+	catReset
+	catAnomaly
+	catLog
+	catOther
+	numCategories
+)
+
+var categoryNames = [numCategories]string{
+	"api", "ioctl", "fence_wait", "fence_wake", "job.queued", "job.stage.queue", "job.stage.dependency",
+	"job.stage.hw_queue", "job.running", "gpu_idle", "loss", "reset", "anomaly", "log_line", "other",
+}
+
+// arg is the name of an argument: the names of Parquet's columns.
+type arg uint8
+
+const (
+	argAPICallID arg = iota
+	argResult
+	argKernelName
+	argStream
+	argGrid
+	argBlock
+	argBytes
+	argCorrelationID
+	argIoctlID
+	argDevice
+	argCmd
+	argRole
+	argErrno
+	argEnd
+	argLinks
+	argRule
+	argConfidence
+	argFenceWaitID
+	argFence
+	argJobID
+	argSchedJobID
+	argRing
+	argWaitNS
+	argWakeNS
+	argAlreadySignalled
+	argUnmatchedReason
+	argPID
+	argTID
+	argQueueDelayNS
+	argHWQueueNS
+	argDeviceTimeNS
+	argDependsOnJobID
+	argDependsOnRing
+	argDependsOnFence
+	argHWFence
+	argError
+	argQueuedHidden
+	argCause
+	argNextJobID
+	argDurNS
+	argSubmitter
+	argSubmitterWas
+	argWaitsForJobID
+	argWaitsForRing
+	argGPUActivityID
+	argKind
+	argContext
+	argCPU
+	argCount
+	argRemedy
+	argLog
+	argPIDInferred
+	argAPI
+	argIoctl
+	argRun
+	argDone
+	argJob
+	argReset
+	argSliceID
+	argArgs
+	argSeverity
+	argDoc
+	argSample
+	argCode
+	argMarkID
+	argOtherID
+	argFields
+	numArgs
+)
+
+var argNames = [numArgs]string{
+	"api_call_id", "result", "kernel_name", "stream", "grid", "block", "bytes", "correlation_id",
+	"ioctl_id", "device", "cmd", "role", "errno", "end", "links", "rule", "confidence",
+	"fence_wait_id", "fence", "job_id", "sched_job_id", "ring", "wait_ns", "wake_ns", "already_signalled", "unmatched_reason",
+	"pid", "tid", "queue_delay_ns", "hw_queue_ns", "device_time_ns",
+	"depends_on_job_id", "depends_on_ring", "depends_on_fence", "hw_fence", "error", "queued_hidden",
+	"cause", "next_job_id", "dur_ns", "submitter", "submitter_was", "waits_for_job_id", "waits_for_ring",
+	"gpu_activity_id", "kind", "context", "cpu", "count", "remedy", "log", "pid_inferred",
+	"api", "ioctl", "run", "done", "job", "reset", "slice_id", "args", "severity", "doc", "sample", "code",
+	"mark_id", "other_id", "fields",
+}

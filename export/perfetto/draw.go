@@ -1,0 +1,292 @@
+package perfetto
+
+import (
+	"fmt"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export"
+)
+
+// drawer writes the trace. All sources are merged by time:
+//
+//  1. the least key among the heads of the sorted rows and the slices that
+//     earlier rows announced (stages, job.running, woken, counter values) is next;
+//  2. all slices that end at or before its start are ended, inner ones first:
+//     so an END stands before a BEGIN of the same nanosecond;
+//  3. it is drawn: its track is described if it is new, and a slice that does
+//     not lie inside the one around it goes to the thread's track `overlapping`.
+type drawer struct {
+	m    *model
+	rows *rowSorters
+	out  *packets
+	w    *eventWriter
+	tr   *trackWriter
+	sum  *correlate.Summary
+	o    *Writer
+
+	start, end int64
+	window     int64
+	devices    []*device
+	procs      []*proc
+
+	feeds     []feed
+	later     minHeap[later, *later]
+	ends      minHeap[opened, *opened]
+	seq       uint64
+	free      []*openJob
+	lossL     *lanes
+	odd       *track // anomalies
+	logs      *track
+	gpurec    *track
+	loneMarks *track
+	loose     map[*device]*streams // activities without a process
+	lone      *lanes               // rows without thread and process
+	plain     map[string]*track
+	tracks    map[string]*lanes
+	shorts    map[string]string // short kernel names
+	depList   []int
+	launches  *export.Sorter[launch]
+	kinds     map[string]string // categories of activities
+	buf       []byte
+	slices    int64
+}
+
+// key orders what is drawn. class puts the source of a flow before its target,
+// and a thread's calls before what happens inside, where both start at once.
+type key struct {
+	start, end int64
+	class      uint8
+	depth      int32
+	id         int64
+}
+
+// Classes: API calls, ioctls and host slices; queued jobs with their stages;
+// what runs on the device; waits; wakes; counters and instants.
+const (
+	classCall uint8 = iota
+	classQueued
+	classRunning
+	classWait
+	classWake
+	classRest
+)
+
+func (a *key) less(b *key) bool {
+	switch {
+	case a.start != b.start:
+		return a.start < b.start
+	case a.class != b.class:
+		return a.class < b.class
+	case a.end != b.end:
+		return a.end > b.end
+	case a.depth != b.depth:
+		return a.depth < b.depth
+	}
+	return a.id < b.id
+}
+
+func newDrawer(o *Writer, out *packets, sum *correlate.Summary) *drawer {
+	d := &drawer{m: o.m, rows: o.rows, out: out, sum: sum, o: o, w: newEventWriter(out),
+		plain: map[string]*track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}}
+	d.start, d.end = int64(sum.Start), int64(sum.End)
+	if !sum.Start.Known() || !sum.End.Known() {
+		d.start, d.end = 0, 0
+	}
+	if d.start < 0 {
+		out.base = -d.start
+	}
+	d.tr = &trackWriter{out: out, start: d.start}
+	return d
+}
+
+func (d *drawer) run() error {
+	if err := d.plan(); err != nil {
+		return err
+	}
+	d.prologue()
+	if err := d.drawCPUs(); err != nil {
+		return err
+	}
+	d.openFeeds()
+	defer func() {
+		for _, f := range d.feeds {
+			f.close()
+		}
+	}()
+	d.first()
+	for d.out.err == nil {
+		if !d.step() {
+			break
+		}
+	}
+	d.endBefore(forever)
+	d.anomalies()
+	if d.out.err != nil {
+		return d.out.err
+	}
+	for _, f := range d.feeds {
+		if err := f.err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step draws the next slice, counter value or instant. It returns false at the end.
+func (d *drawer) step() bool {
+	var best feed
+	for _, f := range d.feeds {
+		if k := f.head(); k != nil && (best == nil || k.less(best.head())) {
+			best = f
+		}
+	}
+	if len(d.later.s) > 0 && (best == nil || d.later.s[0].key.less(best.head())) {
+		l := d.later.pop()
+		d.endBefore(l.key.start)
+		d.drawLater(&l)
+		return true
+	}
+	if best == nil {
+		return false
+	}
+	d.endBefore(best.head().start)
+	best.draw(d)
+	return true
+}
+
+// clip makes an end that was not seen the end of the trace.
+func (d *drawer) clip(start, end int64) int64 {
+	if end == forever {
+		return max(d.end, start)
+	}
+	return end
+}
+
+// opened is an open slice.
+type opened struct {
+	end   int64
+	seq   uint64
+	track *track
+}
+
+// less puts the earliest end first; of equal ones the slice opened last.
+func (o *opened) less(p *opened) bool {
+	if o.end != p.end {
+		return o.end < p.end
+	}
+	return o.seq > p.seq
+}
+
+// endBefore ends all slices that end at or before t.
+func (d *drawer) endBefore(t int64) {
+	for len(d.ends.s) > 0 && d.ends.s[0].end <= t {
+		o := d.ends.pop()
+		o.track.open = o.track.open[:len(o.track.open)-1]
+		d.w.sliceEnd(o.track.uuid, o.end)
+	}
+}
+
+// maxDepth is below the depth at which Perfetto gives up (512).
+const maxDepth = 256
+
+// nests reports whether a slice to end lies inside the open one of its track.
+func (t *track) nests(end int64) bool {
+	n := len(t.open)
+	return n == 0 || t.open[n-1] >= end && n < maxDepth
+}
+
+// begin starts a slice on a track that it nests in; w then takes its name and
+// arguments, and d.w.end() writes it.
+func (d *drawer) begin(t *track, start, end int64) {
+	id := d.tr.id(t)
+	if !t.nests(end) {
+		panic(fmt.Sprintf("perfetto: slice %d-%d does not nest in track %q", start, end, t.name))
+	}
+	t.open = append(t.open, end)
+	d.seq++
+	d.slices++
+	d.ends.push(opened{end, d.seq, t})
+	d.w.start(typeBegin, id, start)
+}
+
+// beginThread is begin on a thread's track, or beside it where the slice does
+// not nest. It returns the track, and whether that was so.
+func (d *drawer) beginThread(t *thread, start, end int64) (on *track, overlaps bool) {
+	switch {
+	case t == nil:
+		d.m.counters.Add(&AnomalyNoThread, 1)
+		if d.lone == nil {
+			d.lone = &lanes{parent: d.gpurec, name: "no thread", rank: 4}
+		}
+		on = d.lone.track(d.lone.take(start, end))
+	case t.track.nests(end):
+		on = t.track
+	default:
+		on, overlaps = d.beside(t, start, end), true
+	}
+	d.begin(on, start, end)
+	return on, overlaps
+}
+
+// beside is a free lane of a thread's track `overlapping`.
+func (d *drawer) beside(t *thread, start, end int64) *track {
+	d.m.counters.Add(&AnomalyOverlap, 1)
+	return t.overlap.track(t.overlap.take(start, end))
+}
+
+// instant starts an instant.
+func (d *drawer) instant(t *track, at int64) {
+	d.w.start(typeInstant, d.tr.id(t), at)
+}
+
+// add changes a counter.
+func (d *drawer) add(c *counter, at, by int64) {
+	c.value += by
+	d.w.count(d.tr.id(c.track), at, c.value)
+}
+
+// later is something that an earlier row announced.
+type later struct {
+	key  key
+	op   laterOp
+	job  *openJob
+	wake *wake
+	dep  uint32   // opDependency: index in deps
+	c    *counter // opLower, opValue
+	v    float64  // opValue
+}
+
+type laterOp uint8
+
+const (
+	opRunning laterOp = iota
+	opStageQueue
+	opStageHW
+	opDependency
+	opWoken
+	opLower
+	opValue
+)
+
+func (l *later) less(m *later) bool { return l.key.less(&m.key) }
+
+func (d *drawer) announce(l later) {
+	d.seq++
+	l.key.id = int64(d.seq)
+	d.later.push(l)
+}
+
+func (d *drawer) drawLater(l *later) {
+	switch l.op {
+	case opRunning:
+		d.drawRunning(l.job)
+	case opStageQueue, opStageHW, opDependency:
+		d.drawStage(l)
+	case opWoken:
+		d.drawWoken(l.wake)
+	case opLower:
+		d.add(l.c, l.key.start, -1)
+	case opValue:
+		d.w.countReal(d.tr.id(l.c.track), l.key.start, l.v)
+	}
+}

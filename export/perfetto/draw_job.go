@@ -1,0 +1,378 @@
+package perfetto
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/gpurec/gpurec/correlate"
+)
+
+// openJob is a job of which slices are still to be drawn.
+type openJob struct {
+	r    correlate.Job
+	j    *jobInfo
+	refs int // slices announced
+}
+
+func (d *drawer) newOpenJob(r *correlate.Job, j *jobInfo) *openJob {
+	if n := len(d.free); n > 0 {
+		o := d.free[n-1]
+		d.free = d.free[:n-1]
+		o.r, o.j, o.refs = *r, j, 0
+		return o
+	}
+	return &openJob{r: *r, j: j}
+}
+
+func (d *drawer) release(o *openJob) {
+	if o.refs--; o.refs <= 0 {
+		d.free = append(d.free, o)
+	}
+}
+
+// drawJob draws job.queued, and announces its stages, job.running and the
+// counters that fall.
+func (d *drawer) drawJob(r *correlate.Job, _ *key) {
+	j := d.m.jobs.get(r.ID)
+	if j.flags&(jobQueued|jobHidden|jobRunning) == 0 {
+		d.m.counters.Add(&AnomalyJobNotDrawn, 1)
+		return
+	}
+	o := d.newOpenJob(r, j)
+	o.refs = 1
+	if j.flags&(jobQueued|jobHidden) != 0 {
+		d.countJob(j)
+	}
+	if j.flags&jobQueued != 0 {
+		d.drawQueued(o)
+		d.announceStages(o)
+	}
+	if j.flags&jobRunning != 0 {
+		o.refs++
+		d.announce(later{key: key{start: j.start, end: j.end, class: classRunning}, op: opRunning, job: o})
+	}
+	d.release(o)
+}
+
+// countJob raises the counters of a queued job, and announces their fall.
+func (d *drawer) countJob(j *jobInfo) {
+	inflight := d.inflight(j)
+	d.add(j.ring.backlog, j.queued, 1)
+	if inflight != nil {
+		d.add(inflight, j.queued, 1)
+	}
+	left := j.done
+	if left == never {
+		left = j.finished
+	}
+	if left != never {
+		left = max(left, j.queued)
+		d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: j.ring.backlog})
+		if inflight != nil {
+			d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: inflight})
+		}
+	}
+	if j.flags&jobHidden != 0 {
+		d.add(j.ring.hidden, j.queued, 1)
+		d.announce(later{key: key{start: j.queuedEnd(), class: classRest}, op: opLower, c: j.ring.hidden})
+	}
+}
+
+// inflight is the counter of a job's process on its device, or nil.
+func (d *drawer) inflight(j *jobInfo) *counter {
+	if j.thread == nil || j.flags&jobKernel != 0 {
+		return nil
+	}
+	p, v := j.thread.proc, j.ring.device
+	c := p.inflight[v]
+	if c == nil {
+		c = &counter{track: p.track.childCounter(v.label+" jobs in flight", " jobs", 0)}
+		p.inflight[v] = c
+	}
+	return c
+}
+
+// what a job is called: its kernel, else who submitted it.
+func (d *drawer) what(r *correlate.Job) (name string, isKernel bool) {
+	switch {
+	case r.KernelName != "":
+		return d.short(r.KernelName), true
+	case r.Owner == "kernel":
+		return "kernel", false
+	case r.Comm != "":
+		return r.Comm, false
+	}
+	return "job", false
+}
+
+// short is shortKernel, remembered: few kernels make most launches.
+func (d *drawer) short(name string) string {
+	s, ok := d.shorts[name]
+	if !ok {
+		if len(d.shorts) > 1<<16 {
+			clear(d.shorts)
+		}
+		s = shortKernel(name)
+		d.shorts[name] = s
+	}
+	return s
+}
+
+// appendJobID adds the number by which people know a job: " #54", else its fence.
+func appendJobID(b []byte, r *correlate.Job) []byte {
+	switch {
+	case r.SchedJobID.OK:
+		return strconv.AppendUint(append(b, " #"...), r.SchedJobID.V, 10)
+	case r.FenceContext.OK && r.FenceSeqno.OK:
+		return appendPair(append(b, ' '), r.FenceContext.V, r.FenceSeqno.V)
+	}
+	return b
+}
+
+// jobHeader writes name, category and colour of a slice of a job.
+func (d *drawer) jobHeader(o *openJob, c category, last bool) {
+	what, isKernel := d.what(&o.r)
+	b := appendJobID(append(d.buf[:0], what...), &o.r)
+	if last && o.r.Error.OK && o.r.Error.V != 0 {
+		b = append(append(append(b, " ("...), errorName(o.r.Error.V)...), ')')
+	}
+	d.buf = b
+	d.w.nameBytes(b)
+	d.w.category(c)
+	if !isKernel && o.r.ProcessID != 0 {
+		d.buf = strconv.AppendInt(append(d.buf[:0], "process "...), int64(o.r.ProcessID), 10)
+		d.w.correlation(d.buf)
+	}
+}
+
+// jobArgs writes the arguments that both slices of a job have.
+func (d *drawer) jobArgs(o *openJob) {
+	r := &o.r
+	d.w.argInt(argJobID, int64(r.ID))
+	if r.SchedJobID.OK {
+		d.w.argUint(argSchedJobID, r.SchedJobID.V)
+	}
+	d.w.argStr(argRing, r.Ring)
+	d.w.argStr(argDevice, o.j.ring.device.arg)
+	if r.PID.OK {
+		d.w.argInt(argPID, r.PID.V)
+	}
+	if r.TID.OK {
+		d.w.argInt(argTID, r.TID.V)
+	}
+	if o.j.thread != nil && o.j.thread.proc.inferred {
+		d.w.argTrue(argPIDInferred)
+	}
+	d.argFence(argFence, r.FenceContext, r.FenceSeqno)
+}
+
+func (d *drawer) argFence(a arg, ctx, seq correlate.OptUint) {
+	if ctx.OK && seq.OK {
+		d.buf = appendPair(d.buf[:0], ctx.V, seq.V)
+		d.w.argBytes(a, d.buf)
+	}
+}
+
+func (d *drawer) argDur(a arg, v correlate.OptDur) {
+	if v.OK {
+		d.w.argInt(a, v.V)
+	}
+}
+
+// argEnd says how a job ended whose end was not seen.
+func (d *drawer) argJobEnd(j *jobInfo) {
+	switch {
+	case j.flags&jobLost != 0:
+		d.w.argStr(argEnd, "lost")
+	case j.flags&jobOpen != 0:
+		d.w.argStr(argEnd, "after_stop")
+	}
+}
+
+func (d *drawer) drawQueued(o *openJob) {
+	j, r := o.j, &o.r
+	d.begin(j.ring.queued.track(int(j.lane)), j.queued, j.queuedEnd())
+	alone := j.flags&jobRunning == 0
+	d.jobHeader(o, catQueued, alone)
+	d.jobArgs(o)
+	d.argDur(argQueueDelayNS, r.QueueDelayNS)
+	d.argDur(argHWQueueNS, r.HWQueueNS)
+	if alone {
+		if r.Error.OK && r.Error.V != 0 {
+			d.w.argInt(argError, r.Error.V)
+		}
+		d.argJobEnd(j)
+		d.w.argStr(argUnmatchedReason, d.m.reason(tabJob, r.ID))
+	}
+	d.links(tabJob, r.ID, func(l *link) (arg, bool) { return argIoctl, l.srcT == tabIoctl })
+	d.flows(slotQueued, r.ID)
+	d.w.end()
+}
+
+func (d *drawer) drawRunning(o *openJob) {
+	j, r := o.j, &o.r
+	d.begin(j.ring.track, j.start, j.end)
+	d.jobHeader(o, catRunning, true)
+	d.jobArgs(o)
+	d.argFence(argHWFence, r.HWFenceContext, r.HWFenceSeqno)
+	d.argDur(argQueueDelayNS, r.QueueDelayNS)
+	d.argDur(argHWQueueNS, r.HWQueueNS)
+	d.argDur(argDeviceTimeNS, r.DeviceTimeNS)
+	if r.IoctlID != 0 {
+		d.w.argInt(argIoctlID, int64(r.IoctlID))
+	}
+	if r.APICallID != 0 {
+		d.w.argInt(argAPICallID, int64(r.APICallID))
+	}
+	if r.Error.OK && r.Error.V != 0 {
+		d.w.argInt(argError, r.Error.V)
+	}
+	if j.flags&jobHidden != 0 {
+		d.w.argTrue(argQueuedHidden)
+	}
+	d.argJobEnd(j)
+	d.w.argStr(argUnmatchedReason, d.m.reason(tabJob, r.ID))
+	d.links(tabJob, r.ID, jobLinkKey(d.m))
+	d.flows(slotRunning, r.ID)
+	d.w.end()
+	d.release(o)
+}
+
+// announceStages cuts job.queued into stages without holes: before run, what a
+// dependency explains and what none does; after it, the hardware queue.
+func (d *drawer) announceStages(o *openJob) {
+	j := o.j
+	start, stop := j.queued, j.queuedEnd()
+	run := stop
+	if j.run != never {
+		run = min(max(j.run, start), stop)
+	}
+	at := start
+	for _, i := range d.depsOf(j) {
+		x := &d.m.deps[i]
+		b := min(run, d.doneOf(x.on, run))
+		a := max(x.at, at)
+		if b <= a {
+			continue
+		}
+		d.stage(o, opStageQueue, at, a, 0)
+		d.stage(o, opDependency, a, b, uint32(i))
+		at = b
+	}
+	d.stage(o, opStageQueue, at, run, 0)
+	d.stage(o, opStageHW, run, stop, 0)
+}
+
+// depsOf lists a job's dependencies in the order in which the scheduler looked at them.
+func (d *drawer) depsOf(j *jobInfo) []int {
+	list := d.depList[:0]
+	for i := j.deps; i != 0; i = d.m.deps[i-1].next {
+		list = append(list, int(i-1))
+	}
+	d.depList = list
+	if len(list) > 1 {
+		slices.SortFunc(list, func(a, b int) int {
+			return cmp.Or(cmp.Compare(d.m.deps[a].at, d.m.deps[b].at), cmp.Compare(a, b))
+		})
+	}
+	return list
+}
+
+// doneOf is when a job was done, or otherwise if that is not known.
+func (d *drawer) doneOf(id correlate.ID, otherwise int64) int64 {
+	j := d.m.jobs.get(id)
+	switch {
+	case j == nil || j.flags&jobPut == 0:
+	case j.done != never:
+		return j.done
+	case j.finished != never:
+		return j.finished
+	}
+	return otherwise
+}
+
+func (d *drawer) stage(o *openJob, op laterOp, start, end int64, dep uint32) {
+	if end <= start {
+		return
+	}
+	o.refs++
+	d.announce(later{key: key{start: start, end: end, class: classQueued}, op: op, job: o, dep: dep})
+}
+
+func (d *drawer) drawStage(l *later) {
+	o := l.job
+	d.begin(o.j.ring.queued.track(int(o.j.lane)), l.key.start, l.key.end)
+	switch l.op {
+	case opStageQueue:
+		d.buf = appendJobID(append(d.buf[:0], "queued"...), &o.r)
+		d.w.nameBytes(d.buf)
+		d.w.category(catStageQueue)
+	case opStageHW:
+		d.buf = appendJobID(append(d.buf[:0], "hw queue"...), &o.r)
+		d.w.nameBytes(d.buf)
+		d.w.category(catStageHWQueue)
+	default:
+		d.dependency(&d.m.deps[l.dep])
+	}
+	d.w.end()
+	d.release(o)
+}
+
+func (d *drawer) dependency(x *dep) {
+	other := d.m.jobs.get(x.on)
+	b := append(d.buf[:0], "waits for"...)
+	if other != nil && other.flags&jobSched != 0 {
+		b = strconv.AppendUint(append(b, " #"...), other.sched, 10)
+	} else if x.ctx.OK && x.seq.OK {
+		b = appendPair(append(b, ' '), x.ctx.V, x.seq.V)
+	}
+	d.buf = b
+	d.w.nameBytes(b)
+	d.w.category(catStageDependency)
+	d.w.argInt(argDependsOnJobID, int64(x.on))
+	if other != nil && other.ring != nil {
+		d.w.argStr(argDependsOnRing, other.ring.name)
+	}
+	d.argFence(argDependsOnFence, x.ctx, x.seq)
+}
+
+// jobLinkKey names the links that job.running shows: its predecessors.
+func jobLinkKey(m *model) func(*link) (arg, bool) {
+	return func(l *link) (arg, bool) {
+		if l.srcT == tabIoctl {
+			return argIoctl, true
+		}
+		switch m.words[l.rule] {
+		case ruleJobRun:
+			return argRun, true
+		case ruleJobDone:
+			return argDone, true
+		case ruleJobFence:
+			return argFence, true
+		}
+		return 0, false
+	}
+}
+
+// links writes the dictionary of the links to a row that pick names. Of
+// several with one name the first is written.
+func (d *drawer) links(t tableCode, id correlate.ID, pick func(*link) (arg, bool)) {
+	var seen [numArgs]bool
+	any := false
+	d.m.linksTo(t, id, func(l *link) {
+		a, ok := pick(l)
+		if !ok || seen[a] {
+			return
+		}
+		if !any {
+			any = true
+			d.w.linkBegin()
+		}
+		seen[a] = true
+		d.w.link(a, d.m.words[l.rule], d.m.words[l.conf])
+	})
+	if any {
+		d.w.linkEnd()
+	}
+}

@@ -1,0 +1,284 @@
+package perfetto
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// Event types.
+const (
+	typeBegin   = 1
+	typeEnd     = 2
+	typeInstant = 3
+	typeCounter = 4
+)
+
+// Fields of TrackEvent.
+const (
+	teCategories  = 3
+	teAnnotations = 4
+	teType        = 9
+	teName        = 10
+	teTrack       = 11
+	teCounter     = 30
+	teDouble      = 44
+	teFlows       = 47
+)
+
+// Interned strings are forgotten beyond these, with a packet that says so.
+const (
+	maxInterned      = 1 << 17
+	maxInternedBytes = 16 << 20
+)
+
+// table is one kind of interned string: iids from 1.
+type table struct {
+	field byte // of InternedData
+	ids   map[string]uint64
+}
+
+// eventWriter writes the TrackEvents of sequence 2. One event is built at a
+// time: start, then name, category and arguments, then end.
+type eventWriter struct {
+	out      *packets
+	cats     [numCategories]uint64
+	args     [numArgs]uint64
+	catNames table
+	names    table
+	strs     table
+	nextCat  uint64
+	nextArg  uint64
+	interned int // strings held
+	bytes    int // their bytes
+	fresh    bool
+	ev       []byte // TrackEvent under construction
+	in       []byte // InternedData of the packet
+	dict     []byte
+	sub      []byte
+	t        int64
+}
+
+func newEventWriter(out *packets) *eventWriter {
+	w := &eventWriter{out: out}
+	w.catNames.field, w.names.field, w.strs.field = 1, 2, 29
+	w.forget()
+	return w
+}
+
+// forget drops all interned strings; the next packet says that they are gone.
+func (w *eventWriter) forget() {
+	clear(w.cats[:])
+	clear(w.args[:])
+	w.catNames.ids, w.names.ids, w.strs.ids = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	w.nextCat, w.nextArg, w.interned, w.bytes = 0, 0, 0, 0
+	w.fresh = true
+}
+
+// start begins an event on a track.
+func (w *eventWriter) start(typ byte, track uint64, t int64) {
+	if w.interned > maxInterned || w.bytes > maxInternedBytes {
+		w.forget()
+	}
+	w.t = t
+	w.in = w.in[:0]
+	w.ev = append(w.ev[:0], teType<<3, typ, teTrack<<3)
+	w.ev = binary.AppendUvarint(w.ev, track)
+}
+
+// end writes the event.
+func (w *eventWriter) end() {
+	p := w.out
+	flags := uint64(flagNeeds)
+	if w.fresh {
+		flags, w.fresh = flagCleared, false
+	}
+	p.head(seqEvents, flags, w.t)
+	p.buf = append(p.buf, fieldTrackEvent<<3|2)
+	p.buf = binary.AppendUvarint(p.buf, uint64(len(w.ev)))
+	p.buf = append(p.buf, w.ev...)
+	if len(w.in) > 0 {
+		p.buf = append(p.buf, fieldInterned<<3|2)
+		p.buf = binary.AppendUvarint(p.buf, uint64(len(w.in)))
+		p.buf = append(p.buf, w.in...)
+	}
+	p.send()
+}
+
+// define adds a new interned string to the packet.
+func (w *eventWriter) define(field byte, iid uint64, s string) {
+	var e [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(e[:], iid)
+	body := 1 + n + 1 + uvarintLen(uint64(len(s))) + len(s)
+	w.in = binary.AppendUvarint(w.in, uint64(field)<<3|2)
+	w.in = binary.AppendUvarint(w.in, uint64(body))
+	w.in = append(w.in, 1<<3)
+	w.in = append(w.in, e[:n]...)
+	w.in = appendString(w.in, 2, s)
+	w.interned++
+	w.bytes += len(s)
+}
+
+func uvarintLen(v uint64) int {
+	n := 1
+	for ; v >= 0x80; v >>= 7 {
+		n++
+	}
+	return n
+}
+
+// valid returns s as UTF-8: a reader may refuse the whole packet otherwise.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+func (w *eventWriter) intern(t *table, s string) uint64 {
+	if id, ok := t.ids[s]; ok {
+		return id
+	}
+	id := uint64(len(t.ids)) + 1
+	t.ids[s] = id
+	w.define(t.field, id, valid(s))
+	return id
+}
+
+func (w *eventWriter) internBytes(t *table, s []byte) uint64 {
+	if id, ok := t.ids[string(s)]; ok {
+		return id
+	}
+	return w.intern(t, string(s))
+}
+
+func (w *eventWriter) name(s string) {
+	w.ev = append(w.ev, teName<<3)
+	w.ev = binary.AppendUvarint(w.ev, w.intern(&w.names, s))
+}
+
+func (w *eventWriter) nameBytes(s []byte) {
+	w.ev = append(w.ev, teName<<3)
+	w.ev = binary.AppendUvarint(w.ev, w.internBytes(&w.names, s))
+}
+
+func (w *eventWriter) category(c category) {
+	if w.cats[c] == 0 {
+		w.cats[c] = w.intern(&w.catNames, categoryNames[c])
+	}
+	w.ev = append(w.ev, teCategories<<3)
+	w.ev = binary.AppendUvarint(w.ev, w.cats[c])
+}
+
+// categoryOf is category for one that the source names.
+func (w *eventWriter) categoryOf(s string) {
+	if s == "" {
+		return
+	}
+	w.ev = append(w.ev, teCategories<<3)
+	w.ev = binary.AppendUvarint(w.ev, w.intern(&w.catNames, s))
+}
+
+func (w *eventWriter) argID(a arg) uint64 {
+	if w.args[a] == 0 {
+		w.nextArg++
+		w.args[a] = w.nextArg
+		w.define(3, w.nextArg, argNames[a])
+	}
+	return w.args[a]
+}
+
+// annotate adds an argument whose value is a varint: at most 23 bytes.
+func (w *eventWriter) annotate(a arg, tag uint64, v uint64) {
+	id := w.argID(a)
+	i := len(w.ev)
+	b := append(w.ev, teAnnotations<<3|2, 0, 1<<3)
+	b = binary.AppendUvarint(b, id)
+	b = binary.AppendUvarint(b, tag<<3)
+	b = binary.AppendUvarint(b, v)
+	b[i+1] = byte(len(b) - i - 2)
+	w.ev = b
+}
+
+func (w *eventWriter) argInt(a arg, v int64) { w.annotate(a, 4, uint64(v)) }
+
+// argUint writes v as int_value where it fits, as all numbers of a trace are.
+func (w *eventWriter) argUint(a arg, v uint64) {
+	if v > math.MaxInt64 {
+		w.annotate(a, 3, v)
+		return
+	}
+	w.annotate(a, 4, v)
+}
+
+func (w *eventWriter) argTrue(a arg) { w.annotate(a, 2, 1) }
+
+// argStr writes a string; "" is unknown and not written.
+func (w *eventWriter) argStr(a arg, s string) {
+	if s != "" {
+		w.annotate(a, 17, w.intern(&w.strs, s))
+	}
+}
+
+func (w *eventWriter) argBytes(a arg, s []byte) { w.annotate(a, 17, w.internBytes(&w.strs, s)) }
+
+// argText writes a string that will hardly come again: it is not interned.
+func (w *eventWriter) argText(a arg, s string) {
+	if s == "" {
+		return
+	}
+	id := w.argID(a)
+	w.sub = appendUint(w.sub[:0], 1, id)
+	w.sub = appendString(w.sub, 6, valid(s))
+	w.ev = appendBytes(w.ev, teAnnotations, w.sub)
+}
+
+// linkBegin, link and linkEnd write the dictionary `links`.
+func (w *eventWriter) linkBegin() { w.dict = appendUint(w.dict[:0], 1, w.argID(argLinks)) }
+
+func (w *eventWriter) link(key arg, rule, confidence string) {
+	b := appendUint(w.sub[:0], 1, w.argID(key))
+	b = w.linkPart(b, argRule, rule)
+	b = w.linkPart(b, argConfidence, confidence)
+	w.sub = b
+	w.dict = appendBytes(w.dict, 11, b)
+}
+
+func (w *eventWriter) linkPart(b []byte, a arg, v string) []byte {
+	id, iid := w.argID(a), w.intern(&w.strs, v)
+	i := len(b)
+	b = append(b, 11<<3|2, 0, 1<<3)
+	b = binary.AppendUvarint(b, id)
+	b = append(b, 0x88, 0x01) // field 17, varint
+	b = binary.AppendUvarint(b, iid)
+	b[i+1] = byte(len(b) - i - 2)
+	return b
+}
+
+func (w *eventWriter) linkEnd() { w.ev = appendBytes(w.ev, teAnnotations, w.dict) }
+
+func (w *eventWriter) flow(id uint64) { w.ev = appendFixed64(w.ev, teFlows, id) }
+
+// correlation sets the text by which the UI picks the colour.
+func (w *eventWriter) correlation(s []byte) {
+	w.ev = appendBytes(w.ev, 53, s)
+}
+
+// sliceEnd closes the innermost open slice of a track.
+func (w *eventWriter) sliceEnd(track uint64, t int64) {
+	w.start(typeEnd, track, t)
+	w.end()
+}
+
+func (w *eventWriter) count(track uint64, t int64, v int64) {
+	w.start(typeCounter, track, t)
+	w.ev = appendInt(w.ev, teCounter, v)
+	w.end()
+}
+
+func (w *eventWriter) countReal(track uint64, t int64, v float64) {
+	w.start(typeCounter, track, t)
+	w.ev = appendFixed64(w.ev, teDouble, math.Float64bits(v))
+	w.end()
+}

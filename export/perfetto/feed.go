@@ -1,0 +1,134 @@
+package perfetto
+
+import (
+	"iter"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export"
+)
+
+// feed is a sorter that is drawn row by row.
+type feed interface {
+	head() *key // nil at the end
+	draw(d *drawer)
+	close()
+	err() error
+}
+
+type feedOf[T any] struct {
+	next   func() (*T, bool)
+	stop   func()
+	failed error
+	row    *T
+	k      key
+	keyOf  func(*T, *key)
+	drawIt func(*drawer, *T, *key)
+}
+
+func addFeed[T any](d *drawer, s *export.Sorter[T], keyOf func(*T, *key), draw func(*drawer, *T, *key)) {
+	if s.Len() == 0 {
+		return
+	}
+	f := &feedOf[T]{keyOf: keyOf, drawIt: draw}
+	f.next, f.stop = iter.Pull(func(yield func(*T) bool) {
+		f.failed = s.Each(func(r *T) error {
+			if !yield(r) {
+				return errStopped
+			}
+			return nil
+		})
+	})
+	f.advance()
+	d.feeds = append(d.feeds, f)
+}
+
+type stopped struct{}
+
+func (stopped) Error() string { return "stopped" }
+
+var errStopped = stopped{}
+
+func (f *feedOf[T]) advance() {
+	r, ok := f.next()
+	if !ok {
+		f.row = nil
+		return
+	}
+	f.row = r
+	f.k = key{}
+	f.keyOf(r, &f.k)
+}
+
+func (f *feedOf[T]) head() *key {
+	if f.row == nil {
+		return nil
+	}
+	return &f.k
+}
+
+func (f *feedOf[T]) draw(d *drawer) {
+	f.drawIt(d, f.row, &f.k)
+	f.advance()
+}
+
+func (f *feedOf[T]) close() { f.stop() }
+
+func (f *feedOf[T]) err() error { return f.failed }
+
+// openFeeds lists the sources.
+func (d *drawer) openFeeds() {
+	addFeed(d, d.rows.slices, func(r *correlate.Slice, k *key) {
+		k.start, k.end, _ = sliceSpan(r)
+		k.depth, k.id = int32(r.Depth), int64(r.ID)
+	}, (*drawer).drawSlice)
+	addFeed(d, d.rows.apis, func(r *correlate.APICall, k *key) {
+		k.start, k.end, _ = apiSpan(r)
+		k.depth, k.id = 1000+int32(r.Depth), int64(r.ID)
+	}, (*drawer).drawAPI)
+	addFeed(d, d.rows.ioctls, func(r *correlate.Ioctl, k *key) {
+		k.start, k.end, _ = ioctlSpan(r)
+		k.depth, k.id = 1<<20, int64(r.ID)
+	}, (*drawer).drawIoctl)
+	addFeed(d, d.rows.jobs, func(r *correlate.Job, k *key) {
+		k.start, _ = jobSpan(r)
+		k.end, k.class, k.id = forever, classQueued, int64(r.ID)
+	}, (*drawer).drawJob)
+	addFeed(d, d.rows.activities, func(r *correlate.GPUActivity, k *key) {
+		k.start, k.end, _ = activitySpan(r)
+		k.class, k.id = classRunning, int64(r.ID)
+	}, (*drawer).drawActivity)
+	addFeed(d, d.rows.waits, func(r *correlate.FenceWait, k *key) {
+		k.start, k.end, _ = waitSpan(r)
+		k.class, k.id = classWait, int64(r.ID)
+	}, (*drawer).drawWait)
+	addFeed(d, d.rows.gaps, func(r *correlate.IdleGap, k *key) {
+		k.start, k.end, _ = gapSpan(r)
+		k.class = classRest
+	}, (*drawer).drawGap)
+	addFeed(d, d.rows.losses, func(r *correlate.Loss, k *key) {
+		k.start, k.end, _ = lossSpan(r)
+		k.class, k.id = classRest, int64(r.ID)
+	}, (*drawer).drawLoss)
+	addFeed(d, d.launches, func(l *launch, k *key) {
+		k.start, k.class = l.Time, classRest
+	}, (*drawer).drawLaunch)
+	d.openInstants()
+}
+
+func (d *drawer) openInstants() {
+	addFeed(d, d.rows.resets, func(r *correlate.Reset, k *key) {
+		k.start, k.class, k.id = timeOf(r.TSNS), classRest, int64(r.ID)
+	}, (*drawer).drawReset)
+	addFeed(d, d.rows.counters, func(r *correlate.Counter, k *key) {
+		k.start, k.class = timeOf(r.TSNS), classRest
+	}, (*drawer).drawCounter)
+	addFeed(d, d.rows.marks, func(r *correlate.Mark, k *key) {
+		k.start, k.class, k.id = timeOf(r.TSNS), classRest, int64(r.ID)
+	}, (*drawer).drawMark)
+	addFeed(d, d.rows.others, func(r *correlate.Other, k *key) {
+		k.start, k.class, k.id = timeOf(r.TSNS), classRest, int64(r.ID)
+	}, (*drawer).drawOther)
+	addFeed(d, d.rows.logs, func(r *correlate.LogLine, k *key) {
+		k.start, k.class = timeOf(r.TSNS), classRest
+	}, (*drawer).drawLog)
+}

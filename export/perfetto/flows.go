@@ -1,0 +1,169 @@
+package perfetto
+
+import "github.com/gpurec/gpurec/correlate"
+
+// end is one end of a flow: a slice that is drawn, and when it starts.
+type end struct {
+	slot  slot
+	id    correlate.ID
+	start int64
+	ok    bool
+}
+
+// planWakes finds, for ioctls that wait for jobs without a dma_fence_wait, when
+// the last of the jobs finished: the start of their `woken`.
+func (d *drawer) planWakes() {
+	m := d.m
+	for i := range m.links {
+		l := &m.links[i]
+		if l.srcT != tabJob || l.dstT != tabIoctl {
+			continue
+		}
+		j, s := m.jobs.get(l.src), m.ioctls.get(l.dst)
+		if j == nil || s == nil || !s.ok || s.end == forever {
+			continue
+		}
+		sig := j.finished
+		if sig == never {
+			sig = j.done
+		}
+		if s.start < sig && sig < s.end {
+			// 0 is no wake: times are kept one higher.
+			w := m.ioctlWake.put(l.dst)
+			*w = max(*w, sig+1)
+		}
+	}
+}
+
+// wakeOf is the start of an ioctl's `woken`, or never.
+func (m *model) wakeOf(id correlate.ID) int64 {
+	if w := m.ioctlWake.get(id); w != nil && *w != 0 {
+		return *w - 1
+	}
+	return never
+}
+
+// planFlows numbers the flows: one for each link whose two slices are drawn.
+// Lists of flows are built from behind, so that each is in order.
+func (d *drawer) planFlows() {
+	m := d.m
+	n := uint64(0)
+	for i := range m.links {
+		if _, _, ok := m.flowEnds(&m.links[i]); ok {
+			n++
+		}
+	}
+	m.flows = n
+	for i := len(m.links) - 1; i >= 0; i-- {
+		l := &m.links[i]
+		from, to, ok := m.flowEnds(l)
+		if !ok {
+			if from.ok && to.ok && to.slot != slotWait { // a wait may begin before its job and never end
+				m.counters.Add(&AnomalyBackwards, 1)
+			}
+			continue
+		}
+		m.addFlow(from, n)
+		m.addFlow(to, n)
+		n--
+	}
+}
+
+func (m *model) addFlow(e end, flow uint64) {
+	h := m.flowHead[e.slot].put(e.id)
+	m.nodes = append(m.nodes, flowNode{flow, *h})
+	*h = uint32(len(m.nodes))
+}
+
+// flowEnds resolves a link to slices. ok is false if one is not drawn, or the
+// arrow would point back in time: Perfetto directs it by the starts.
+func (m *model) flowEnds(l *link) (from, to end, ok bool) {
+	switch {
+	case l.srcT == tabAPI && l.dstT == tabIoctl:
+		from, to = m.spanEnd(slotAPI, &m.apis, l.src), m.spanEnd(slotIoctl, &m.ioctls, l.dst)
+	case l.srcT == tabAPI && l.dstT == tabActivity:
+		from, to = m.spanEnd(slotAPI, &m.apis, l.src), m.spanEnd(slotActivity, &m.activities, l.dst)
+	case l.srcT == tabIoctl && l.dstT == tabJob:
+		from, to = m.spanEnd(slotIoctl, &m.ioctls, l.src), m.jobHead(l.dst)
+	case l.srcT == tabJob && l.dstT == tabJob && l.src == l.dst && m.words[l.rule] == ruleJobRun:
+		from, to = m.jobEnd(slotQueued, l.src), m.jobEnd(slotRunning, l.dst)
+	case l.srcT == tabJob && l.dstT == tabWait:
+		from, to = m.jobTail(l.src), m.waitEnd(l.dst)
+	case l.srcT == tabJob && l.dstT == tabIoctl:
+		from, to = m.jobTail(l.src), m.ioctlWaitEnd(l.dst)
+	}
+	return from, to, from.ok && to.ok && from.start <= to.start
+}
+
+// The rules by which a job's own events are joined.
+const (
+	ruleJobRun   = "job-run"
+	ruleJobDone  = "job-done"
+	ruleJobFence = "job-fence"
+)
+
+func (m *model) spanEnd(s slot, t *idTable[span], id correlate.ID) end {
+	p := t.get(id)
+	if p == nil || !p.ok {
+		return end{}
+	}
+	return end{s, id, p.start, true}
+}
+
+func (m *model) jobEnd(s slot, id correlate.ID) end {
+	j := m.jobs.get(id)
+	switch {
+	case j == nil:
+	case s == slotQueued && j.flags&jobQueued != 0:
+		return end{s, id, j.queued, true}
+	case s == slotRunning && j.flags&jobRunning != 0:
+		return end{s, id, j.start, true}
+	}
+	return end{}
+}
+
+// jobHead is a job's first slice, jobTail its last.
+func (m *model) jobHead(id correlate.ID) end {
+	if e := m.jobEnd(slotQueued, id); e.ok {
+		return e
+	}
+	return m.jobEnd(slotRunning, id)
+}
+
+func (m *model) jobTail(id correlate.ID) end {
+	if e := m.jobEnd(slotRunning, id); e.ok {
+		return e
+	}
+	return m.jobEnd(slotQueued, id)
+}
+
+func (m *model) waitEnd(id correlate.ID) end {
+	w := m.waits.get(id)
+	switch {
+	case w == nil || !w.ok:
+		return end{}
+	case w.woken != never:
+		return end{slotWoken, id, w.woken, true}
+	}
+	return end{slotWait, id, w.start, true}
+}
+
+func (m *model) ioctlWaitEnd(id correlate.ID) end {
+	if w := m.wakeOf(id); w != never {
+		return end{slotIoctlWoken, id, w, true}
+	}
+	return m.spanEnd(slotIoctl, &m.ioctls, id)
+}
+
+// flows writes the flow ids of a slice.
+func (d *drawer) flows(s slot, id correlate.ID) {
+	h := d.m.flowHead[s].get(id)
+	if h == nil {
+		return
+	}
+	for i := *h; i != 0; {
+		n := d.m.nodes[i-1]
+		d.w.flow(n.flow)
+		i = n.next
+	}
+}

@@ -1,0 +1,405 @@
+package perfetto
+
+import (
+	"math"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// What is held in memory besides the sorted rows, because order alone does not
+// bring it together: processes, threads, devices and rings; per API call,
+// ioctl, wait and activity its times (16 to 24 bytes); per job about 100
+// bytes; per link 32 bytes and per flow 32.
+
+const never = math.MinInt64 // no time
+
+func timeOf(t correlate.OptTime) int64 {
+	if !t.OK || !t.V.Known() {
+		return never
+	}
+	return int64(t.V)
+}
+
+// proc is a process. Processes without a row go by pid.
+type proc struct {
+	id       correlate.ID
+	pid      int64
+	name     string
+	cmdline  string
+	start    event.Opt[event.Time]
+	end      int64
+	ppid     int64
+	inferred bool  // pid is a thread id
+	first    int64 // first GPU event
+	rank     int32
+	track    *track
+	threads  map[int64]*thread
+	inflight map[*device]*counter
+	streams  map[*device]*streams
+	named    bool // its row came
+}
+
+// label is the name as the UI shows it, before the pid.
+func (p *proc) label() string {
+	if p.inferred && p.name != "" {
+		return p.name + " (tid)"
+	}
+	return p.name
+}
+
+type thread struct {
+	proc    *proc
+	tid     int64
+	name    string
+	first   int64
+	track   *track
+	overlap *lanes // of slices that do not nest
+}
+
+// streams are the activities of one process on one device.
+type streams struct {
+	group   *track
+	streams map[uint64]*lanes
+	other   *lanes // activities without a stream
+}
+
+// device is a GPU, or the rings of which no event names the device.
+type device struct {
+	row      correlate.Device
+	known    bool
+	label    string // "GPU 0"
+	arg      string // argument `device`
+	track    *track
+	util     *track
+	resets   *track
+	idle     *track // of a device known only through activities
+	backlog  *counter
+	rings    []*ring
+	counters map[string]*track
+
+	busyTo int64     // end of the union of running intervals so far
+	busy   []float64 // running time by window, ns
+}
+
+type ring struct {
+	device  *device
+	name    string
+	first   int64 // first time
+	jobs    bool  // it has jobs, not only gaps
+	track   *track
+	idle    *track
+	backlog *counter
+	queued  lanes
+	hidden  *counter // jobs beyond the lanes; nil if there is none
+	lastRun int64    // last device start of a job that is done
+	busyTo  int64    // end of the last running job
+	open    bool     // a job runs at the end of the trace
+}
+
+// counter is a track and its present value.
+type counter struct {
+	track *track
+	value int64
+}
+
+// Flags of a job.
+const (
+	jobPut     uint8 = 1 << iota // its row came
+	jobLost                      // its running interval cannot be drawn
+	jobHidden                    // beyond the lanes
+	jobRunning                   // job.running is drawn
+	jobQueued                    // job.queued is drawn
+	jobOpen                      // it ends with the trace
+	jobSched                     // sched is known
+	jobKernel                    // the driver's own
+)
+
+// jobInfo is what other rows need of a job.
+type jobInfo struct {
+	queued, run, start, done, finished int64 // times as in the row; never if unknown
+	end                                int64 // end of what is drawn last
+	sched                              uint64
+	ring                               *ring
+	thread                             *thread
+	deps                               uint32 // index + 1 of the last dependency
+	lane                               uint8
+	flags                              uint8
+}
+
+// queuedEnd is where job.queued ends.
+func (j *jobInfo) queuedEnd() int64 {
+	if j.flags&jobRunning != 0 {
+		return j.start
+	}
+	return j.end
+}
+
+type dep struct {
+	on   correlate.ID
+	at   int64
+	ctx  correlate.OptUint
+	seq  correlate.OptUint
+	next uint32 // index + 1 of the one before, of the same job
+}
+
+// span is when another row is drawn; ok is false for rows that are not.
+type span struct {
+	start, end int64
+	ok         bool
+}
+
+// waitInfo is a fence wait: woken is the start of its `woken`, or never.
+type waitInfo struct {
+	start, woken int64
+	ok           bool
+}
+
+// tableCode is a table of links.
+type tableCode uint8
+
+const (
+	tabOther tableCode = iota
+	tabAPI
+	tabIoctl
+	tabJob
+	tabWait
+	tabActivity
+	tabFence
+	tabReset
+	numTabs
+)
+
+func codeOf(table string) tableCode {
+	switch table {
+	case "api_calls":
+		return tabAPI
+	case "ioctls":
+		return tabIoctl
+	case "jobs":
+		return tabJob
+	case "fence_waits":
+		return tabWait
+	case "gpu_activities":
+		return tabActivity
+	case "fences":
+		return tabFence
+	case "resets":
+		return tabReset
+	}
+	return tabOther
+}
+
+// link is a row of links.
+type link struct {
+	src, dst   correlate.ID
+	next       uint32 // index + 1 of the next link to dst
+	srcT, dstT tableCode
+	rule, conf uint8 // in words
+}
+
+// slot is a kind of slice that flows touch.
+type slot uint8
+
+const (
+	slotAPI slot = iota
+	slotIoctl
+	slotIoctlWoken
+	slotQueued
+	slotRunning
+	slotWait
+	slotWoken
+	slotActivity
+	numSlots
+)
+
+type flowNode struct {
+	flow uint64
+	next uint32
+}
+
+// model is what is known of the trace.
+type model struct {
+	procs    map[procKey]*proc
+	devices  map[correlate.ID]*device
+	rings    map[ringKey]*ring
+	ringList []*ring // in order of coming
+
+	jobs       idTable[jobInfo]
+	jobIDs     []correlate.ID
+	deps       []dep
+	apis       idTable[span]
+	ioctls     idTable[span]
+	ioctlWake  idTable[int64]
+	waits      idTable[waitInfo]
+	activities idTable[span]
+
+	links    []link
+	linkHead [numTabs]idTable[uint32]
+	words    []string
+	wordIDs  map[string]uint8
+	reasons  [numTabs]idTable[uint8] // unmatched_reason, index in words
+
+	flows    uint64
+	nodes    []flowNode
+	flowHead [numSlots]idTable[uint32]
+
+	counters event.Counters
+}
+
+type procKey struct {
+	id  correlate.ID
+	pid int64
+}
+
+type ringKey struct {
+	device correlate.ID
+	name   string
+}
+
+func newModel() *model {
+	return &model{
+		procs: map[procKey]*proc{}, devices: map[correlate.ID]*device{}, rings: map[ringKey]*ring{},
+		words: []string{""}, wordIDs: map[string]uint8{"": 0},
+	}
+}
+
+// word interns rules, confidences and reasons: a closed set of names.
+func (m *model) word(s string) uint8 {
+	if i, ok := m.wordIDs[s]; ok {
+		return i
+	}
+	if len(m.words) > math.MaxUint8 {
+		return 0
+	}
+	i := uint8(len(m.words))
+	m.words = append(m.words, s)
+	m.wordIDs[s] = i
+	return i
+}
+
+// proc returns the process of a row, or nil if neither row id nor pid is known.
+func (m *model) proc(id correlate.ID, pid correlate.OptInt) *proc {
+	k := procKey{id: id}
+	if id == 0 {
+		if !pid.OK {
+			return nil
+		}
+		k.pid = pid.V
+	}
+	p := m.procs[k]
+	if p == nil {
+		p = &proc{id: id, pid: pid.V, end: never, first: never, inferred: id == 0 && !pid.OK, threads: map[int64]*thread{}}
+		m.procs[k] = p
+	}
+	return p
+}
+
+// thread returns the thread of a row, or nil if the row names neither thread
+// nor process. A thread without a process stands under pid = tid.
+func (m *model) thread(id correlate.ID, pid, tid correlate.OptInt) *thread {
+	if !tid.OK {
+		tid = pid
+	}
+	inferred := id == 0 && !pid.OK && tid.OK
+	if !pid.OK {
+		pid = tid
+	}
+	p := m.proc(id, pid)
+	if p == nil || !tid.OK {
+		return nil
+	}
+	p.inferred = p.inferred || inferred
+	t := p.threads[tid.V]
+	if t == nil {
+		t = &thread{proc: p, tid: tid.V, first: never}
+		p.threads[tid.V] = t
+	}
+	return t
+}
+
+// touch notes an event of a thread.
+func (t *thread) touch(at int64) {
+	if t == nil || at == never {
+		return
+	}
+	if t.first == never || at < t.first {
+		t.first = at
+	}
+	t.proc.touch(at)
+}
+
+func (p *proc) touch(at int64) {
+	if p != nil && at != never && (p.first == never || at < p.first) {
+		p.first = at
+	}
+}
+
+func (m *model) device(id correlate.ID) *device {
+	d := m.devices[id]
+	if d == nil {
+		d = &device{busyTo: never}
+		d.row.ID = id
+		m.devices[id] = d
+	}
+	return d
+}
+
+func (m *model) ring(dev correlate.ID, name string) *ring {
+	k := ringKey{dev, name}
+	r := m.rings[k]
+	if r == nil {
+		d := m.device(dev)
+		r = &ring{device: d, name: name, first: never, lastRun: never, busyTo: never}
+		m.rings[k] = r
+		m.ringList = append(m.ringList, r)
+		d.rings = append(d.rings, r)
+	}
+	return r
+}
+
+// addLink keeps a link if a flow or an argument comes of it. Links that a
+// slice shows about its own row's effect (a job's fence, the job that a reset
+// ran again) are kept turned round, so that all stand at the slice's row.
+func (m *model) addLink(r *correlate.Link) {
+	l := link{src: r.SrcID, dst: r.DstID, srcT: codeOf(r.SrcTable), dstT: codeOf(r.DstTable)}
+	switch {
+	case r.Rule == ruleJobFence, l.srcT == tabReset:
+		l.src, l.dst, l.srcT, l.dstT = l.dst, l.src, l.dstT, l.srcT
+	case l.srcT == tabJob && l.dstT == tabJob && r.Rule != ruleJobRun && r.Rule != ruleJobDone,
+		l.srcT == tabOther, l.dstT == tabOther, l.dstT == tabFence, l.srcT == tabIoctl && l.dstT == tabWait:
+		return
+	}
+	l.rule, l.conf = m.word(r.Rule), m.word(r.Confidence)
+	m.links = append(m.links, l)
+}
+
+// indexLinks chains the links by their heads, in order.
+func (m *model) indexLinks() {
+	for i := len(m.links) - 1; i >= 0; i-- {
+		l := &m.links[i]
+		h := m.linkHead[l.dstT].put(l.dst)
+		l.next, *h = *h, uint32(i+1)
+	}
+}
+
+// linksTo calls f for every link to a row.
+func (m *model) linksTo(t tableCode, id correlate.ID, f func(*link)) {
+	h := m.linkHead[t].get(id)
+	if h == nil {
+		return
+	}
+	for i := *h; i != 0; {
+		l := &m.links[i-1]
+		f(l)
+		i = l.next
+	}
+}
+
+// reason returns why a row lacks a partner, or "".
+func (m *model) reason(t tableCode, id correlate.ID) string {
+	if r := m.reasons[t].get(id); r != nil {
+		return m.words[*r]
+	}
+	return ""
+}

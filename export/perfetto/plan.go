@@ -1,0 +1,294 @@
+package perfetto
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/gpurec/gpurec/correlate"
+)
+
+// maxQueuedLanes bounds the rows of jobs that wait on one ring.
+const maxQueuedLanes = 12
+
+// plan decides what needs the whole trace: the time range, tracks and ranks,
+// which jobs are drawn where, utilisation, and the flows.
+func (d *drawer) plan() error {
+	d.settleJobs()
+	d.planDevices()
+	d.planProcs()
+	if err := d.planLanes(); err != nil {
+		return err
+	}
+	if err := d.planActivities(); err != nil {
+		return err
+	}
+	d.m.indexLinks()
+	d.planWakes()
+	d.planFlows()
+	return nil
+}
+
+// settleJobs decides which jobs run and until when. Running intervals of one
+// ring are disjoint, unless done events were lost.
+func (d *drawer) settleJobs() {
+	m := d.m
+	ids := m.jobIDs
+	for _, id := range ids {
+		if j := m.jobs.get(id); j.start != never && j.done != never {
+			j.ring.lastRun = max(j.ring.lastRun, j.start)
+		}
+	}
+	slices.SortFunc(ids, func(a, b correlate.ID) int {
+		x, y := m.jobs.get(a), m.jobs.get(b)
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.done, y.done), cmp.Compare(a, b))
+	})
+	d.window = windowOf(d.start, d.end)
+	for _, id := range ids {
+		j := m.jobs.get(id)
+		d.settleJob(j)
+		if j.flags&jobRunning != 0 {
+			j.ring.device.addBusy(d, j.start, j.end)
+		}
+	}
+}
+
+func (d *drawer) settleJob(j *jobInfo) {
+	r := j.ring
+	switch {
+	case j.start == never: // never ran, or nobody saw it
+		switch {
+		case j.finished != never:
+			j.end = j.finished
+		case j.done != never:
+			j.end, j.flags = j.done, j.flags|jobLost
+		case j.flags&jobLost != 0:
+			j.end = j.queued
+		default:
+			j.end, j.flags = d.end, j.flags|jobOpen
+		}
+	case j.done == never && j.finished != never && j.flags&jobOpen == 0:
+		j.end = j.finished // killed while it ran
+		d.tryRun(j)
+	case j.done == never && (j.flags&jobLost != 0 || j.start < r.lastRun):
+		j.end, j.flags = j.start, (j.flags|jobLost)&^jobOpen
+		if j.queued == never {
+			j.end = never
+		}
+	case j.done == never && r.open: // behind the job that runs at the end
+		j.end, j.flags = d.end, j.flags|jobOpen
+	case j.done == never:
+		j.end, j.flags = d.end, j.flags|jobOpen
+		d.tryRun(j)
+		r.open = j.flags&jobRunning != 0
+	default:
+		j.end = j.done
+		d.tryRun(j)
+	}
+	if j.queued != never && j.end != never {
+		j.end = max(j.end, j.queued)
+	}
+}
+
+// tryRun draws job.running if its ring is free.
+func (d *drawer) tryRun(j *jobInfo) {
+	if j.end < j.start {
+		d.m.counters.Add(&AnomalyDisorder, 1)
+		j.end = j.start
+	}
+	if j.start < j.ring.busyTo {
+		d.m.counters.Add(&AnomalyRingOverlap, 1)
+		j.end, j.flags = max(j.start, j.queued), j.flags|jobLost
+		return
+	}
+	j.ring.busyTo = j.end
+	j.flags |= jobRunning
+}
+
+// windowOf is the width of a window of utilisation: the least of 1, 2, 5 × 10^k
+// milliseconds of which a trace has at most 200.
+func windowOf(start, end int64) int64 {
+	const ms = 1e6
+	for w := int64(ms); ; w *= 10 {
+		for _, f := range []int64{1, 2, 5} {
+			if (end-start)/(w*f) < 200 || w > 1e17 {
+				return w * f
+			}
+		}
+	}
+}
+
+// addBusy adds a running interval to the union over the device's rings.
+// Intervals come in order of their starts.
+func (v *device) addBusy(d *drawer, start, end int64) {
+	start = max(start, v.busyTo)
+	if end <= start {
+		return
+	}
+	v.busyTo = end
+	for t := start; t < end; {
+		i := (t - d.start) / d.window
+		next := min(end, d.start+(i+1)*d.window)
+		if i < 0 || i > 4096 { // outside of the trace: its range was wrong
+			return
+		}
+		for int64(len(v.busy)) <= i {
+			v.busy = append(v.busy, 0)
+		}
+		v.busy[i] += float64(next - t)
+		t = next
+	}
+}
+
+// planDevices names and orders devices and rings.
+func (d *drawer) planDevices() {
+	for _, v := range d.m.devices {
+		d.devices = append(d.devices, v)
+	}
+	slices.SortFunc(d.devices, func(a, b *device) int {
+		if a.known != b.known {
+			if a.known {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.row.Index, b.row.Index), cmp.Compare(a.row.ID, b.row.ID))
+	})
+	width := 1
+	for _, v := range d.devices {
+		if v.known {
+			width = max(width, len(strconv.FormatInt(v.row.Index, 10)))
+		}
+	}
+	for _, v := range d.devices {
+		d.planDevice(v, width)
+	}
+}
+
+func (d *drawer) planDevice(v *device, width int) {
+	v.arg = firstOf(v.row.Device, v.row.Name, v.row.Driver)
+	v.label = "GPU unknown"
+	name := "GPU unknown (no event names the device)"
+	if v.known {
+		v.label = fmt.Sprintf("GPU %0*d", width, v.row.Index)
+		name = fmt.Sprintf("%s (%s)", v.label, firstOf(v.row.Name, v.row.Driver, v.row.Device, "unnamed"))
+	}
+	v.track = &track{name: name, ordered: true, description: deviceText(v)}
+	v.util = v.track.childCounter("utilisation", " %", 1)
+	v.util.description = "Share of each window in which at least one ring runs a job."
+	v.resets = v.track.child("resets", 2)
+	v.idle = v.track.child("idle", 3)
+	v.backlog = &counter{track: v.track.childCounter("backlog", " activities", 4)}
+	slices.SortStableFunc(v.rings, func(a, b *ring) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.name, b.name))
+	})
+	for i, r := range v.rings {
+		r.track = v.track.child("ring "+firstOf(r.name, "unknown"), int32(10+i))
+		r.track.ordered = true
+		r.track.description = "Running jobs: from max(run, previous done on this ring) to done."
+		r.idle = r.track.child("idle", 1)
+		r.idle.description = "Time in which no job of this ring runs, by cause."
+		b := r.track.childCounter("backlog", " jobs", 2)
+		b.ordered = true
+		b.description = "Jobs queued and not yet done."
+		r.backlog = &counter{track: b}
+		r.queued = lanes{parent: b, name: "queued", rank: 3, limit: maxQueuedLanes}
+	}
+}
+
+func deviceText(v *device) string {
+	s := ""
+	add := func(key, val string) {
+		if val != "" {
+			if s != "" {
+				s += ", "
+			}
+			s += key + " " + val
+		}
+	}
+	add("device", v.row.Device)
+	add("driver", v.row.Driver)
+	add("version", v.row.Version)
+	add("host", v.row.Host)
+	if v.row.Rule == "inferred" {
+		add("identity", "inferred")
+	}
+	return s
+}
+
+func firstOf(s ...string) string {
+	for _, x := range s {
+		if x != "" {
+			return x
+		}
+	}
+	return ""
+}
+
+// planProcs ranks processes by their first GPU event and threads by their first event.
+func (d *drawer) planProcs() {
+	for _, p := range d.m.procs {
+		d.procs = append(d.procs, p)
+	}
+	slices.SortFunc(d.procs, func(a, b *proc) int {
+		if (a.first == never) != (b.first == never) {
+			if a.first == never {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.id, b.id), cmp.Compare(a.pid, b.pid))
+	})
+	for i, p := range d.procs {
+		p.rank = int32(min(-1000+i, -1))
+		p.track = &track{process: p, rank: p.rank}
+		p.inflight, p.streams = map[*device]*counter{}, map[*device]*streams{}
+		list := make([]*thread, 0, len(p.threads))
+		for _, t := range p.threads {
+			if t.name == "" && t.tid == p.pid {
+				t.name = p.name
+			}
+			list = append(list, t)
+		}
+		slices.SortFunc(list, func(a, b *thread) int {
+			if (a.first == never) != (b.first == never) {
+				if a.first == never {
+					return 1
+				}
+				return -1
+			}
+			return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.tid, b.tid))
+		})
+		for k, t := range list {
+			t.track = &track{parent: p.track, thread: t, rank: int32(1 + k)}
+			o := t.track.child("overlapping", 1)
+			t.overlap = &lanes{parent: t.track, name: o.name, rank: o.rank}
+		}
+	}
+}
+
+// planLanes gives each job its lane, in order of queued.
+func (d *drawer) planLanes() error {
+	return d.rows.jobs.Each(func(r *correlate.Job) error {
+		j := d.m.jobs.get(r.ID)
+		if j == nil || j.queued == never {
+			return nil
+		}
+		if j.flags&jobRunning != 0 && j.start < j.queued {
+			// It cannot be both: the queue event is out of place.
+			d.m.counters.Add(&AnomalyDisorder, 1)
+			return nil
+		}
+		lane := j.ring.queued.take(j.queued, j.queuedEnd())
+		if lane < 0 {
+			j.flags |= jobHidden
+			if j.ring.hidden == nil {
+				j.ring.hidden = &counter{track: j.ring.backlog.track.childCounter("queued, not drawn", " jobs", 4)}
+			}
+			return nil
+		}
+		j.lane, j.flags = uint8(lane), j.flags|jobQueued
+		return nil
+	})
+}

@@ -1,0 +1,199 @@
+package perfetto
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export"
+)
+
+// forever is the end of what was not seen to end. It sorts behind all others.
+const forever = math.MaxInt64
+
+// rowSorters hold the rows that become slices, counters or instants, by time.
+type rowSorters struct {
+	budget     int64
+	all        []spillable
+	apis       *export.Sorter[correlate.APICall]
+	ioctls     *export.Sorter[correlate.Ioctl]
+	waits      *export.Sorter[correlate.FenceWait]
+	jobs       *export.Sorter[correlate.Job]
+	activities *export.Sorter[correlate.GPUActivity]
+	slices     *export.Sorter[correlate.Slice]
+	gaps       *export.Sorter[correlate.IdleGap]
+	counters   *export.Sorter[correlate.Counter]
+	losses     *export.Sorter[correlate.Loss]
+	resets     *export.Sorter[correlate.Reset]
+	marks      *export.Sorter[correlate.Mark]
+	others     *export.Sorter[correlate.Other]
+	logs       *export.Sorter[correlate.LogLine]
+	cpus       *export.Sorter[cpuEvent]
+}
+
+type spillable interface {
+	Bytes() int64
+	Spill() error
+	Close() error
+}
+
+// byTime compares by (start, -end, depth, id): parents before children.
+func byTime[T any](span func(*T) (start, end, depth, id int64)) func(a, b *T) int {
+	return func(a, b *T) int {
+		as, ae, ad, ai := span(a)
+		bs, be, bd, bi := span(b)
+		if as != bs {
+			return cmp.Compare(as, bs)
+		}
+		if ae != be {
+			return cmp.Compare(be, ae)
+		}
+		if ad != bd {
+			return cmp.Compare(ad, bd)
+		}
+		return cmp.Compare(ai, bi)
+	}
+}
+
+// rowSpan is where a row with a start, an end and a kind of end is drawn. The
+// end is forever for what is open at the end of the trace. ok is false if the
+// row has no time at all.
+func rowSpan(start, end correlate.OptTime, kind string) (s, e int64, ok bool) {
+	s, e = timeOf(start), timeOf(end)
+	switch {
+	case s == never && e == never:
+		return 0, 0, false
+	case s == never: // only the end was seen
+		return e, e, true
+	case e != never:
+		return s, max(s, e), true
+	case kind == "open" || kind == "killed" || kind == "":
+		return s, forever, true
+	default: // not_probed, lost: nobody knows
+		return s, s, true
+	}
+}
+
+func apiSpan(r *correlate.APICall) (s, e int64, ok bool) {
+	return rowSpan(r.StartNS, r.EndNS, r.EndKind)
+}
+
+func ioctlSpan(r *correlate.Ioctl) (s, e int64, ok bool) {
+	return rowSpan(r.StartNS, r.EndNS, r.EndKind)
+}
+
+func waitSpan(r *correlate.FenceWait) (s, e int64, ok bool) {
+	return rowSpan(r.StartNS, r.EndNS, r.EndKind)
+}
+
+func activitySpan(r *correlate.GPUActivity) (s, e int64, ok bool) {
+	return rowSpan(r.StartNS, r.EndNS, "lost")
+}
+
+func sliceSpan(r *correlate.Slice) (s, e int64, ok bool) { return rowSpan(r.StartNS, r.EndNS, "") }
+
+func lossSpan(r *correlate.Loss) (s, e int64, ok bool) { return rowSpan(r.StartNS, r.EndNS, "lost") }
+
+func gapSpan(r *correlate.IdleGap) (s, e int64, ok bool) {
+	return rowSpan(r.StartNS, r.EndNS, "lost")
+}
+
+// jobSpan is from the first to the last that is known of a job.
+func jobSpan(r *correlate.Job) (s int64, ok bool) {
+	for _, t := range []correlate.OptTime{r.QueuedNS, r.DeviceStartNS, r.RunNS} {
+		if v := timeOf(t); v != never {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+func newRowSorters(budget int64, dir string) *rowSorters {
+	s := &rowSorters{budget: budget}
+	s.apis = sorterOf(s, dir, func(r *correlate.APICall) (int64, int64, int64, int64) {
+		b, e, _ := apiSpan(r)
+		return b, e, r.Depth, int64(r.ID)
+	})
+	s.ioctls = sorterOf(s, dir, func(r *correlate.Ioctl) (int64, int64, int64, int64) {
+		b, e, _ := ioctlSpan(r)
+		return b, e, 0, int64(r.ID)
+	})
+	s.waits = sorterOf(s, dir, func(r *correlate.FenceWait) (int64, int64, int64, int64) {
+		b, e, _ := waitSpan(r)
+		return b, e, 0, int64(r.ID)
+	})
+	s.jobs = sorterOf(s, dir, func(r *correlate.Job) (int64, int64, int64, int64) {
+		b, _ := jobSpan(r)
+		return b, 0, 0, int64(r.ID)
+	})
+	s.activities = sorterOf(s, dir, func(r *correlate.GPUActivity) (int64, int64, int64, int64) {
+		b, e, _ := activitySpan(r)
+		return b, e, 0, int64(r.ID)
+	})
+	s.slices = sorterOf(s, dir, func(r *correlate.Slice) (int64, int64, int64, int64) {
+		b, e, _ := sliceSpan(r)
+		return b, e, r.Depth, int64(r.ID)
+	})
+	s.gaps = sorterOf(s, dir, func(r *correlate.IdleGap) (int64, int64, int64, int64) {
+		b, e, _ := gapSpan(r)
+		return b, e, int64(r.DeviceID), int64(r.JobID)
+	})
+	s.losses = sorterOf(s, dir, func(r *correlate.Loss) (int64, int64, int64, int64) {
+		b, e, _ := lossSpan(r)
+		return b, e, 0, int64(r.ID)
+	})
+	s.counters = sorterOf(s, dir, func(r *correlate.Counter) (int64, int64, int64, int64) {
+		return timeOf(r.TSNS), 0, 0, 0
+	})
+	s.resets = sorterOf(s, dir, func(r *correlate.Reset) (int64, int64, int64, int64) {
+		return timeOf(r.TSNS), 0, 0, int64(r.ID)
+	})
+	s.marks = sorterOf(s, dir, func(r *correlate.Mark) (int64, int64, int64, int64) {
+		return timeOf(r.TSNS), 0, 0, int64(r.ID)
+	})
+	s.others = sorterOf(s, dir, func(r *correlate.Other) (int64, int64, int64, int64) {
+		return timeOf(r.TSNS), 0, 0, int64(r.ID)
+	})
+	s.logs = sorterOf(s, dir, func(r *correlate.LogLine) (int64, int64, int64, int64) {
+		return timeOf(r.TSNS), 0, 0, 0
+	})
+	s.cpus = export.NewSorter(compareCPU, budget, dir)
+	s.all = append(s.all, s.cpus)
+	return s
+}
+
+func sorterOf[T any](s *rowSorters, dir string, span func(*T) (start, end, depth, id int64)) *export.Sorter[T] {
+	t := export.NewSorter(byTime(span), s.budget, dir)
+	s.all = append(s.all, t)
+	return t
+}
+
+// fit spills the largest sorters until all together are within the budget.
+func (s *rowSorters) fit() error {
+	for {
+		var sum int64
+		largest := s.all[0]
+		for _, t := range s.all {
+			sum += t.Bytes()
+			if t.Bytes() > largest.Bytes() {
+				largest = t
+			}
+		}
+		if sum <= s.budget || largest.Bytes() == 0 {
+			return nil
+		}
+		if err := largest.Spill(); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *rowSorters) close() error {
+	var first error
+	for _, t := range s.all {
+		if err := t.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
