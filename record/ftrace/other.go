@@ -96,7 +96,7 @@ func styleOf(p []byte, mode nameMode) style {
 		return styleComma
 	case modeSysExit:
 		return styleRet
-	case modeFunction, modeNoNameText:
+	case modeFunction, modeNoNameText, modeStack:
 		return styleText
 	}
 	keys, comma := 0, true

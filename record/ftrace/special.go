@@ -185,7 +185,9 @@ func textXid(m *TextMapper, e *event.Event, p []byte) bool {
 	num, msg, ok3 := bytes.Cut(rest, []byte(", "))
 	code, ok4 := parseNumber(num, false)
 	if !ok || !ok2 || !ok3 || !ok4 {
-		return false
+		m.note(&AnomalyBadValue)
+		e.SetStr(event.FieldName, m.Strings.Get(p))
+		return true
 	}
 	e.SetStr(event.FieldDevice, m.Strings.Get(dev))
 	e.SetUint(event.FieldCode, code)

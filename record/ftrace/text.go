@@ -21,8 +21,9 @@ type Head struct {
 type TextMapper struct {
 	maker
 	table table
-	names map[string]*textName
+	names [nameModes]map[string]*textName
 	last  *textName
+	hits  int    // fields read in the line in work
 	text  []byte // what a payload says outside of its fields
 }
 
@@ -51,11 +52,16 @@ const (
 	modeSysEnter            // sys_foo(a: 1, b: 2)
 	modeSysExit             // sys_foo -> 0x0
 	modeFunction            // foo <-bar
+	modeStack               // <stack trace>
 	modeNoNameText          // a payload without a name
+	nameModes
 )
 
-// maxNames bounds the table of names seen.
-const maxNames = 8192
+// Bounds of the tables of names seen.
+const (
+	maxNames   = 4096
+	maxNameLen = 128
+)
 
 // NewTextMapper returns a mapper that counts into c. where tells the place of
 // the line in work, for the sample of an anomaly; it may be nil.
@@ -63,7 +69,7 @@ func NewTextMapper(c *event.Counters, where func() string) *TextMapper {
 	if where == nil {
 		where = func() string { return "" }
 	}
-	return &TextMapper{maker: maker{count: c, where: where}, table: newTable(), names: make(map[string]*textName)}
+	return &TextMapper{maker: maker{count: c, where: where}, table: newTable()}
 }
 
 // Map appends the event of a line's text ("drm_run_job: entity=…") to b and
@@ -108,13 +114,13 @@ func (m *maker) sample(a *event.AnomalySpec) string {
 // splitName takes the event's name off a text.
 func splitName(s []byte) (name, payload []byte, mode nameMode) {
 	i := 0
-	for i < len(s) && isNameByte(s[i]) {
+	for i < len(s) && i < maxNameLen && isNameByte(s[i]) {
 		i++
 	}
 	// "system:event: …", as perf and some tools write it.
 	if i > 0 && i+1 < len(s) && s[i] == ':' && isNameByte(s[i+1]) {
 		j := i + 1
-		for j < len(s) && isNameByte(s[j]) {
+		for j < len(s) && j-i < maxNameLen && isNameByte(s[j]) {
 			j++
 		}
 		if j < len(s) && s[j] == ':' && (j+1 == len(s) || s[j+1] == ' ') {
@@ -134,6 +140,9 @@ func splitName(s []byte) (name, payload []byte, mode nameMode) {
 		}
 	case i > 0 && bytes.HasPrefix(bytes.TrimLeft(s[i:], " "), []byte("<-")):
 		return nil, s, modeFunction
+	}
+	if bytes.HasPrefix(s, []byte("<stack trace")) {
+		return nil, s, modeStack
 	}
 	if i > 0 && i+1 < len(s) && s[i] == ':' { // a payload that touches its name
 		return s[:i], s[i+1:], modePlain
@@ -157,15 +166,16 @@ func (m *TextMapper) lookup(name []byte, mode nameMode) *textName {
 	if l := m.last; l != nil && l.mode == mode && l.name == string(name) {
 		return l
 	}
-	if mode == modePlain {
-		if n := m.names[string(name)]; n != nil {
-			m.last = n
-			return n
-		}
+	if n := m.names[mode][string(name)]; n != nil {
+		m.last = n
+		return n
 	}
 	n := m.describe(string(name), mode)
-	if mode == modePlain && len(m.names) < maxNames {
-		m.names[n.name] = n
+	if m.names[mode] == nil {
+		m.names[mode] = make(map[string]*textName)
+	}
+	if len(m.names[mode]) < maxNames {
+		m.names[mode][n.name] = n
 	}
 	m.last = n
 	return n
@@ -189,6 +199,8 @@ func (m *TextMapper) describe(name string, mode nameMode) *textName {
 		n.source = "syscalls:" + look
 	case modeFunction:
 		look, n.source = "", "function"
+	case modeStack:
+		look, n.source = "", "kernel_stack"
 	case modeNoNameText:
 		look, n.source = "", "text"
 	}
@@ -207,6 +219,7 @@ func (m *TextMapper) known(e *event.Event, n *textName, payload []byte) {
 	e.Kind = tp.kind
 	m.scr = scratch{}
 	m.obj.reset()
+	m.hits = 0
 	tp.begin(e)
 	if tp.text != nil && tp.text(m, e, payload) {
 		return
@@ -218,6 +231,12 @@ func (m *TextMapper) known(e *event.Event, n *textName, payload []byte) {
 		m.commaPairs(e, tp, payload)
 	} else {
 		m.blankPairs(e, tp, payload)
+	}
+	if m.hits == 0 && len(payload) > 0 { // not the text of this event as anybody knows it
+		m.note(&AnomalyBadValue)
+		if hasArgs(e.Kind) {
+			m.obj.value("text", payload)
+		}
 	}
 	if tp.fix != nil {
 		tp.fix(e, &m.scr)
@@ -274,6 +293,7 @@ func (m *TextMapper) close(e *event.Event, tp *tracepoint, at int, key, val []by
 	val = bytes.TrimRight(val, " ")
 	switch {
 	case at >= 0:
+		m.hits++
 		m.set(e, &tp.binds[at], val)
 	case len(key) > 0:
 		m.extra(e, key, val)
@@ -319,6 +339,7 @@ func (m *TextMapper) commaPairs(e *event.Event, tp *tracepoint, p []byte) {
 		}
 		if at, ok := tp.find(key, hint); ok {
 			hint = at + 1
+			m.hits++
 			m.set(e, &tp.binds[at], val)
 		} else {
 			m.extra(e, key, val)

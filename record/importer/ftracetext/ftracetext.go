@@ -14,6 +14,7 @@ package ftracetext
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/ftrace"
@@ -41,7 +42,7 @@ var (
 	// AnomalyLongLine counts lines that are longer than a reader can hold.
 	AnomalyLongLine = event.AnomalySpec{
 		Name: "ftrace_text_long_line", Severity: event.SeverityError,
-		Doc:    "a line is longer than 1 MiB: only its beginning was read",
+		Doc:    "a line is longer than 64 KiB: only its beginning was read",
 		Remedy: "check that the file is a trace; the kernel never writes such lines",
 	}
 	// AnomalyNoTime counts events without a time.
@@ -105,6 +106,9 @@ type reader struct {
 	tally   tally
 	eof     bool
 	failure error
+
+	instances    []string // names of buffer instances seen
+	lastInstance string
 }
 
 // tally counts lines by what they are.
@@ -202,12 +206,25 @@ func (r *reader) line(b *event.Batch, line []byte) {
 		r.tally.bare++
 		r.bare(b, line)
 	case lineMore:
-		r.tally.more++
-		r.more(b, line)
+		if r.continuable(b) {
+			r.tally.more++
+			r.more(b, line)
+			return
+		}
+		fallthrough
 	default:
 		r.tally.unread++
 		r.note(&AnomalyUnreadLine)
 	}
+}
+
+// continuable reports whether the event before can have a text of many lines.
+func (r *reader) continuable(b *event.Batch) bool {
+	switch b.Events[r.lastAt].Kind {
+	case event.KindOther, event.KindMark, event.KindSliceBegin:
+		return true
+	}
+	return false
 }
 
 // event adds the event of a line with a head.
@@ -223,10 +240,36 @@ func (r *reader) event(b *event.Batch, h *head) {
 	case clockRange:
 		r.note(&AnomalyTimeRange)
 	}
+	r.instance(h.instance)
+	if h.time.Known() {
+		r.span(h.time)
+	}
 	if r.loss.before(b, &eh) {
 		r.note(&AnomalyTimeBack)
 	}
 	r.add(b, &eh, h.text)
+}
+
+// span widens the time range of the input.
+func (r *reader) span(t event.Time) {
+	if m := &r.meta; !m.Start.OK || t < m.Start.V {
+		m.Start = event.Some(t)
+	}
+	if m := &r.meta; !m.End.OK || t > m.End.V {
+		m.End = event.Some(t)
+	}
+}
+
+// instance notes the names of buffer instances.
+func (r *reader) instance(name []byte) {
+	if len(name) == 0 || len(r.instances) >= 64 || string(name) == r.lastInstance {
+		return
+	}
+	r.lastInstance = r.mapper.Strings.Get(name)
+	if !slices.Contains(r.instances, r.lastInstance) {
+		r.instances = append(r.instances, r.lastInstance)
+		r.fact("instance", name)
+	}
 }
 
 // unknownTask: the kernel prints <...> for a task whose name it forgot,

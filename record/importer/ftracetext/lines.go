@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// maxLine bounds the memory of a line. The kernel's are below 8 KiB.
-const maxLine = 1 << 20
+// maxLine bounds a line: the kernel's are below 8 KiB, and an event must fit a
+// block of the log with its text escaped.
+const maxLine = 64 << 10
 
 const firstBuffer = 256 << 10
 
