@@ -81,7 +81,7 @@ class Worker(threading.Thread):
     """Trains on a stream of its own, a step each time it is told."""
 
     def __init__(self, device, index, steps, barrier):
-        super().__init__(name="stream-%d" % index)
+        super().__init__(name="stream-%d" % index, daemon=True)
         self.device, self.index, self.steps, self.barrier = device, index, steps, barrier
         self.per_thread = index % 3 == 2  # the default stream of the thread
         self.error = None
@@ -224,10 +224,17 @@ def evaluate(truth, d):
     truth.write_part()
 
 
-def late(truth, go):
+def late(truth, go, failed):
     """Opens a library that nobody had open, in a thread, after a while."""
     name_thread("late")
     go.wait()
+    try:
+        use_late_library(truth)
+    except BaseException as e:
+        failed.append("late library: %s" % e)
+
+
+def use_late_library(truth):
     d = cuda.Driver(truth, cuda.LATE_LIBRARY)
     device = Device(d)
     stream = d.out(cuda.c_ptr, "cuStreamCreate", 0)
@@ -267,7 +274,8 @@ def hang(truth, device):
 
 def train(args, truth):
     go = threading.Event()
-    later = threading.Thread(target=late, args=(truth, go), name="late")
+    failed = []
+    later = threading.Thread(target=late, args=(truth, go, failed), daemon=True)
     later.start()
     d = cuda.Driver(truth)
     device = Device(d)
@@ -305,7 +313,7 @@ def train(args, truth):
         w.join()
     later.join()
     once(device)
-    failed = [w.error for w in workers if w.error]
+    failed += [repr(w.error) for w in workers if w.error]
     failed += ["loader: status %d" % s for s in (os.waitpid(p, 0)[1] for p in loaders) if s]
     if child and child.wait():
         failed.append("child: status %d" % child.returncode)
@@ -332,6 +340,9 @@ def noise(args, truth):
 
 def main():
     args = parse()
+    for path in (cuda.LIBRARY, cuda.LATE_LIBRARY):
+        if not os.path.exists(path):
+            sys.exit("train.py: %s is not built: make -C %s" % (path, cuda.HERE))
     truth = Truth(args.truth and os.path.abspath(args.truth), args.role)
     if args.truth and args.role == "main":
         counts = truth.path + ".counts"
