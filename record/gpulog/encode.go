@@ -29,7 +29,7 @@ type encoder struct {
 	shapes   []shape // the first nShapes are in use
 	nShapes  int
 	shapeIdx map[shapeKey]uint32
-	last     [event.NumKinds]struct { // the shape that a kind's last event had
+	recent   [128]struct {
 		key   shapeKey
 		idx   uint32
 		epoch uint32
@@ -119,13 +119,13 @@ const (
 // time, if it has one. It reports false, and changes nothing, if the block
 // is full.
 func (e *encoder) add(ev *event.Event, mode timeMode, place event.Time) bool {
-	if e.size+maxEventSize+stringBytes(ev) > MaxBody || len(e.order) >= MaxBlockEvents ||
+	if !e.fits(ev) || len(e.order) >= MaxBlockEvents ||
 		max(len(e.strs.list)+7, len(e.who), e.nShapes) >= MaxBlockTable {
 		return false
 	}
 	comm := e.str(ev.Comm)
 	key := shapeKey{ev.Kind, ev.Flags, mode, e.str(ev.Source), ev.Mask()}
-	l := &e.last[ev.Kind]
+	l := &e.recent[(uint32(key.kind)^key.source<<3^key.mask^key.mask>>7^key.mask>>15)%uint32(len(e.recent))]
 	if l.epoch != e.epoch || l.key != key {
 		l.key, l.idx, l.epoch = key, e.shapeOf(key), e.epoch
 	}
@@ -167,9 +167,16 @@ func (e *encoder) add(ev *event.Event, mode timeMode, place event.Time) bool {
 	return true
 }
 
-// stringBytes returns how many bytes the strings of ev have.
-func stringBytes(ev *event.Event) int {
-	n := len(ev.Comm) + len(ev.Source)
+// fits reports whether ev would surely not make the body too large.
+func (e *encoder) fits(ev *event.Event) bool {
+	room := MaxBody - e.size - maxEventSize - len(ev.Comm) - len(ev.Source)
+	// Most have room for all their strings, known or not.
+	return ev.TextBytes() <= room || fieldBytes(ev) <= room
+}
+
+// fieldBytes returns how many bytes the strings in the fields of ev have.
+func fieldBytes(ev *event.Event) int {
+	n := 0
 	for _, c := range layouts[ev.Kind] {
 		if c.place.IsString() && ev.Mask()&c.place.Mask() != 0 {
 			n += len(ev.StrAt(c.place))

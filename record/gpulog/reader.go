@@ -133,11 +133,13 @@ func (r *Reader) start() error {
 	if err == io.EOF {
 		err = nil
 		if r.stats.Blocks == 0 && !r.chosen {
-			err = fmt.Errorf("%s: %w", r.name, ErrNotLog)
-			if _, end := r.src.tail(); end == 0 {
-				err = fmt.Errorf("%s: empty, %w", r.name, ErrNotLog)
+			switch d, end := r.src.tail(); {
+			case end == 0:
+				return fmt.Errorf("%s: empty, %w", r.name, ErrNotLog)
+			case d != nil && d.cut():
+				return &CutError{r.name, 0, "the log ends inside its first block"}
 			}
-			return err
+			return fmt.Errorf("%s: %w", r.name, ErrNotLog)
 		}
 		r.err = io.EOF
 	}
