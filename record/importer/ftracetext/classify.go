@@ -59,7 +59,11 @@ func (r *reader) header(t []byte) bool {
 		r.note(&AnomalyLineTooBig)
 		return true
 	}
-	return r.loss.line(t, r.lines.place)
+	if r.loss.line(t, r.lines.place) {
+		r.tally.losses++
+		return true
+	}
+	return false
 }
 
 // maxFacts bounds what header lines may add.

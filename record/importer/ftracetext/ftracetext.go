@@ -113,7 +113,7 @@ type reader struct {
 
 // tally counts lines by what they are.
 type tally struct {
-	events, bare, headers, comments, blanks, more, unread, markup int64
+	events, bare, headers, losses, comments, blanks, more, unread, markup int64
 }
 
 func open(in importer.Input, o importer.Options) (importer.Reader, error) {
