@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -122,14 +123,16 @@ func guardian(args []string) int {
 }
 
 // closeOthers closes what was inherited: a guardian that held the caller's
-// pipes would keep their readers waiting.
+// pipes would keep their readers waiting. What the runtime may have opened for
+// itself stays.
 func closeOthers(keep1, keep2 int) {
-	lo, hi := min(keep1, keep2), max(keep1, keep2)
-	for _, r := range [][2]int{{3, lo - 1}, {lo + 1, hi - 1}, {hi + 1, 1<<31 - 1}} {
-		if r[0] <= r[1] && unix.CloseRange(uint(r[0]), uint(r[1]), 0) != nil {
-			for fd := r[0]; fd <= min(r[1], 1024); fd++ { // before Linux 5.9
-				_ = unix.Close(fd)
-			}
+	for _, fd := range numericDir("/proc/self/fd") {
+		if fd < 3 || fd == keep1 || fd == keep2 {
+			continue // /dev/null, or one of the pipes
+		}
+		name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+		if err == nil && !strings.HasPrefix(name, "anon_inode:[event") {
+			_ = unix.Close(fd)
 		}
 	}
 }

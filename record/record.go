@@ -53,6 +53,15 @@ type Options struct {
 	RingBytes int
 	// FtraceKB is the size of the ftrace buffer of each CPU in KiB; 0 is the default.
 	FtraceKB int
+	// Libraries are files to probe beside the GPU libraries that are found by
+	// name: programs with a static CUDA runtime.
+	Libraries []string
+	// EntryOnly records calls that only enqueue work at their entry alone:
+	// cheaper, without duration and result.
+	EntryOnly bool
+	// RunTime has the kernel measure the run time of each BPF program: two
+	// clock readings a run, for every BPF program of the machine.
+	RunTime bool
 	// NoStop forbids stopping processes for the moment it takes to attach to a
 	// library that they have just loaded.
 	NoStop bool

@@ -46,6 +46,7 @@ type session struct {
 	meta    event.Meta
 	snaps   snapshots
 	failed  []event.Probe // of sources that could not be attached
+	refused []error       // why
 	sigs    chan os.Signal
 	execs   chan int32
 	res     Result
@@ -188,38 +189,6 @@ func (s *session) protect(pid int, start uint64) {
 	}
 }
 
-// attach builds and attaches the sources. One that cannot be had is told and
-// left out, unless it was asked for by name.
-func (s *session) attach() error {
-	build := s.o.Sources
-	if build == nil {
-		build = s.standardSources
-	}
-	sources, err := build(s.target)
-	if err != nil {
-		return err
-	}
-	for i, src := range sources {
-		if err := src.Attach(); err != nil {
-			s.keepProbes(src)
-			src.Close()
-			if s.asked(src.Name()) {
-				for _, rest := range sources[i+1:] {
-					rest.Close()
-				}
-				return fmt.Errorf("%s: %w", src.Name(), err)
-			}
-			s.warn(fmt.Sprintf("%s: %v", src.Name(), err))
-			continue
-		}
-		s.streams = append(s.streams, &stream{src: src, done: make(chan struct{})})
-	}
-	if len(s.streams) == 0 {
-		return errors.New("nothing can be recorded here: gpurec doctor says why, and what helps")
-	}
-	return nil
-}
-
 // start does steps 4 and 5.
 func (s *session) start() error {
 	s.describe()
@@ -291,7 +260,7 @@ func (s *session) conclude(end string) {
 
 func (s *session) finish(status int, ended bool) {
 	s.stop()
-	s.meta.Probes = s.probes()
+	s.meta.Probes, s.meta.Anomalies = s.probes(), s.anomalies()
 	if ended {
 		s.meta.ExitStatus = event.Some(status)
 		s.res.Status = status

@@ -1,6 +1,7 @@
 package tracefs
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"sort"
@@ -17,6 +18,46 @@ type NoEventError struct{ Pattern string }
 
 func (e *NoEventError) Error() string {
 	return fmt.Sprintf("no event %s in this kernel: see available_events in tracefs, or load the driver that has it", e.Pattern)
+}
+
+// ErrNothing is returned by Attach if no event is left to record.
+var ErrNothing = errors.New("no events are left to record through ftrace")
+
+// Available lists the events of this kernel that fit any of the patterns, as
+// "system:event".
+func Available(patterns ...string) ([]string, error) {
+	fs, err := Open()
+	if err != nil {
+		return nil, err
+	}
+	defer fs.Close()
+	all, err := fs.available()
+	if err != nil {
+		return nil, err
+	}
+	events, _, err := resolve(all, nil, patterns)
+	var out []string
+	for _, t := range events {
+		out = append(out, t.String())
+	}
+	return out, err
+}
+
+// exclude splits events into those that no pattern fits, and the others.
+func exclude(events []tracepoint, patterns []string) (kept, out []tracepoint) {
+	for _, t := range events {
+		fits := false
+		for _, p := range patterns {
+			ts, err := expand([]tracepoint{t}, p)
+			fits = fits || err == nil && len(ts) > 0
+		}
+		if fits {
+			out = append(out, t)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	return kept, out
 }
 
 // available lists the kernel's events.

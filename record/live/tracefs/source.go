@@ -25,6 +25,9 @@ type Options struct {
 	Events []string
 	// Optional are more of them, that may be missing.
 	Optional []string
+	// Exclude are those of them that are not recorded here because another
+	// source does: Probes says so.
+	Exclude []string
 	// PIDs limits the events to those raised by these processes and, with
 	// Follow, by the children that they get. Empty is everything. An event that
 	// is about a process but raised by another (a wakeup, an interrupt) counts
@@ -58,6 +61,7 @@ type Source struct {
 	instance  string
 	events    []tracepoint
 	missing   []string
+	excluded  []tracepoint
 	failed    map[tracepoint]error
 	rings     []*ring
 	states    []ringState
@@ -107,8 +111,8 @@ func (s *Source) Attach() (err error) {
 	if s.events, s.missing, err = resolve(all, s.o.Events, s.o.Optional); err != nil {
 		return err
 	}
-	if len(s.events) == 0 {
-		return &NoEventError{strings.Join(s.o.Optional, ", ")}
+	if s.events, s.excluded = exclude(s.events, s.o.Exclude); len(s.events) == 0 {
+		return ErrNothing
 	}
 	if s.instance, err = s.fs.makeInstance(); err != nil {
 		return err
@@ -324,6 +328,9 @@ func (s *Source) Probes() []event.Probe {
 			p.Lost = s.lost // with more of them nobody knows which were lost
 		}
 		out = append(out, p)
+	}
+	for _, t := range s.excluded {
+		out = append(out, event.Probe{Name: t.String(), Mechanism: "ftrace", State: "missing", Reason: "recorded by another source"})
 	}
 	for _, m := range s.missing {
 		out = append(out, event.Probe{Name: m, Mechanism: "ftrace", State: "missing", Reason: (&NoEventError{m}).Error()})

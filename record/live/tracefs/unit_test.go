@@ -44,6 +44,14 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+func TestExclude(t *testing.T) {
+	all := []tracepoint{{"sched", "sched_process_fork"}, {"sched", "sched_switch"}}
+	kept, out := exclude(all, []string{"sched:sched_process_*", "none:none"})
+	if len(kept) != 1 || kept[0].name != "sched_switch" || len(out) != 1 || out[0].name != "sched_process_fork" {
+		t.Errorf("kept %v, out %v", kept, out)
+	}
+}
+
 func TestParseStats(t *testing.T) {
 	got := parseStats("entries: 5\noverrun: 7\ncommit overrun: 1\nbytes: 99\noldest event ts: 12.5\nnow ts:  1328.943916\ndropped events: 2\nread events: 11\nnonsense\n")
 	want := cpuStats{entries: 5, overrun: 7, commitOverrun: 1, dropped: 2, read: 11}
