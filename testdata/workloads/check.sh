@@ -59,7 +59,8 @@ python3 - build/libcuda.so.1 <<'END' || fail "aliases"
 import ctypes, sys
 lib = ctypes.CDLL(sys.argv[1])
 address = lambda n: ctypes.cast(lib[n], ctypes.c_void_p).value
-pairs = [(n, n + "_v2") for n in ("cuMemHostRegister", "cuEventDestroy", "cuStreamDestroy", "cuDevicePrimaryCtxRelease")]
+from cuda import SAME_ADDRESS
+pairs = SAME_ADDRESS.items()
 sys.exit(any(address(a) != address(b) for a, b in pairs) or address("cuLaunchKernel") == address("cuLaunchKernel_ptsz"))
 END
 

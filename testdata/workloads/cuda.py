@@ -12,6 +12,9 @@ c_int, c_uint, c_size, c_ptr, c_str, c_u64 = (
     ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64)
 byref = ctypes.byref
 
+# Two names, one address (ALIASES in stub/libcuda.h): a probe cannot tell which was called.
+SAME_ADDRESS = {name + "_v2": name for name in ("cuMemHostRegister", "cuEventDestroy", "cuStreamDestroy", "cuDevicePrimaryCtxRelease")}
+
 LAUNCH = [c_ptr] + [c_uint] * 7 + [c_ptr] * 3
 COPY, COPY_ASYNC = [c_u64, c_u64, c_size], [c_u64, c_u64, c_size, c_ptr]
 

@@ -167,7 +167,7 @@ def once(device):
     # What fails, and says so in its result.
     f, p, text = cuda.c_ptr(), cuda.c_u64(), cuda.c_ptr()
     d.cuModuleGetFunction(cuda.byref(f), device.module, b"missing_kernel")
-    d.cuMemAlloc_v2(cuda.byref(p), 1 << 50)
+    d.memory("cuMemAlloc_v2", 1 << 50, cuda.byref(p), 1 << 50)
     d.cuGetErrorName(2, cuda.byref(text))
     d.cuMemFree_v2(managed)
     for e in (event, end):
@@ -343,7 +343,7 @@ def main():
     for path in (cuda.LIBRARY, cuda.LATE_LIBRARY):
         if not os.path.exists(path):
             sys.exit("train.py: %s is not built: make -C %s" % (path, cuda.HERE))
-    truth = Truth(args.truth and os.path.abspath(args.truth), args.role)
+    truth = Truth(args.truth and os.path.abspath(args.truth), args.role, cuda.SAME_ADDRESS)
     if args.truth and args.role == "main":
         counts = truth.path + ".counts"
         os.makedirs(counts, exist_ok=True)

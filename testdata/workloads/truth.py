@@ -6,8 +6,9 @@ process that owns PATH merges the parts into PATH: JSON objects, a line each,
 sorted, all with "kind" and "pid":
 
   process  ppid, role, argv
-  calls    name (the symbol called), base (without _vN, _ptsz, _ptds), calls
-           (entered), returned, results {result: count}
+  calls    name (the symbol called), base (without _vN, _ptsz, _ptds), alias
+           (another symbol at its address, or null), calls (entered), returned,
+           results {result: count}
   thread   tid, name, calls
   launch   name, kernel, grid, block, shared, stream, calls
   memory   name, bytes, stream, calls: copies, sets and allocations
@@ -46,8 +47,8 @@ class Counts:
 class Truth:
     """The counts of this process; after a fork the child counts from zero."""
 
-    def __init__(self, path, role):
-        self.path, self.role = path, role
+    def __init__(self, path, role, same_address):
+        self.path, self.role, self.same_address = path, role, same_address
         self.reset()
         os.register_at_fork(after_in_child=self.reset)
 
@@ -71,8 +72,8 @@ class Truth:
         yield {"kind": "process", "pid": pid, "ppid": os.getppid(), "role": self.role, "argv": sys.argv}
         for name, n in total.entered.items():
             results = {str(r): k for (f, r), k in total.returned.items() if f == name}
-            yield {"kind": "calls", "pid": pid, "name": name, "base": base_name(name), "calls": n,
-                   "returned": sum(results.values()), "results": results}
+            yield {"kind": "calls", "pid": pid, "name": name, "base": base_name(name),
+                   "alias": self.same_address.get(name), "calls": n, "returned": sum(results.values()), "results": results}
         for c in self.threads:
             for name, n in c.entered.items():
                 yield {"kind": "thread", "pid": pid, "tid": c.tid, "name": name, "calls": n}

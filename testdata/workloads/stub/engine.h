@@ -60,8 +60,7 @@ float event_elapsed_ms(struct event *from, struct event *to);
 	X(KFD_MAP_MEMORY, 0xc0184b18u)          \
 	X(KFD_UNMAP_MEMORY, 0xc0184b19u)        \
 	X(NV_RM_CONTROL, 0xc020462au)           \
-	X(NV_RM_ALLOC, 0xc030462bu)             \
-	X(UVM_INITIALIZE, 0x30000001u)
+	X(NV_RM_ALLOC, 0xc030462bu)
 
 enum device_ioctl {
 #define X(name, cmd) IOCTL_##name,

@@ -203,7 +203,6 @@ API(cuInit, unsigned flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	device_ioctl(IOCTL_VERSION);
 	device_ioctl(IOCTL_GET_CAP);
-	device_ioctl(IOCTL_UVM_INITIALIZE);
 	atomic_store(&initialised, true);
 	return CUDA_SUCCESS;
 }
