@@ -92,7 +92,7 @@ func (l *loader) detectUprobes() []Capability {
 	if runtime.GOARCH != "amd64" {
 		return []Capability{{Name: "uprobe", Reason: "the calling convention of " + runtime.GOARCH + " is not built in", Effect: "no API calls"}}
 	}
-	mode, progs, err := l.tryUprobes()
+	mode, progs, err := l.tryUprobes(uprobeNone)
 	for _, p := range progs {
 		_ = p.close() // a trial
 	}

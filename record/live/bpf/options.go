@@ -66,6 +66,9 @@ type Options struct {
 	// RunTime has the kernel measure the run time of every BPF program. It
 	// costs two clock readings a run, for all BPF programs of the machine.
 	RunTime bool
+
+	bestMode      uprobeMode // tests: nothing better than this
+	noTracepoints bool       // tests: as without tracefs
 }
 
 // DefaultRingBytes is the default size of the ring buffer: 90 ms at two

@@ -81,7 +81,10 @@ func (s *Source) attachTasks() error {
 
 // attachIoctl takes the syscalls tracepoints if tracefs lets us, else tp_btf on all.
 func (s *Source) attachIoctl() {
-	enter, exit := s.l.attachTP(ioctlTP[0]), s.l.attachTP(ioctlTP[1])
+	enter, exit := &program{}, &program{}
+	if !s.o.noTracepoints {
+		enter, exit = s.l.attachTP(ioctlTP[0]), s.l.attachTP(ioctlTP[1])
+	}
 	if enter.state == stateAttached && exit.state == stateAttached {
 		s.programs = append(s.programs, enter, exit)
 		return
@@ -110,7 +113,7 @@ func enterOr(exit *program) string {
 
 // chooseUprobes loads the uprobe programs in the best form that this kernel has.
 func (s *Source) chooseUprobes() {
-	mode, progs, err := s.l.tryUprobes()
+	mode, progs, err := s.l.tryUprobes(s.o.bestMode)
 	if err != nil {
 		s.modeReason = err.Error()
 		return
@@ -130,8 +133,8 @@ func (s *Source) chooseUprobes() {
 }
 
 // tryUprobes finds the best way to attach uprobes by trying each on a file
-// that no process maps.
-func (l *loader) tryUprobes() (uprobeMode, []*program, error) {
+// that no process maps. A best other than uprobeNone is an upper bound.
+func (l *loader) tryUprobes(best uprobeMode) (uprobeMode, []*program, error) {
 	path, release, err := unmappedFile()
 	if err != nil {
 		return uprobeNone, nil, err
@@ -144,6 +147,9 @@ func (l *loader) tryUprobes() (uprobeMode, []*program, error) {
 		}
 		return err
 	}
+	if best == uprobePerf {
+		return l.tryPerfUprobes(errAbsent)
+	}
 	enter, err := l.load(objects.GpurecProgApiEnter, ebpf.AttachTraceUprobeMulti)
 	if err == nil {
 		if err = trial(enter, ebpf.AttachTraceUprobeMulti); err != nil {
@@ -154,7 +160,7 @@ func (l *loader) tryUprobes() (uprobeMode, []*program, error) {
 		return l.tryPerfUprobes(err)
 	}
 	if session, err := l.load(objects.GpurecProgApiSession, attachUprobeSession); err == nil {
-		if trial(session, attachUprobeSession) == nil {
+		if best != uprobeMulti && trial(session, attachUprobeSession) == nil {
 			return uprobeSession, []*program{
 				uprobeProgram(objects.GpurecProgApiSession, uprobeSession, session),
 				uprobeProgram(objects.GpurecProgApiEnter, uprobeSession, enter)}, nil

@@ -143,6 +143,9 @@ func (s *Source) lossEvents(b *event.Batch) {
 				start = max(start, event.Time(cpus[cpu].FirstTS))
 			}
 			r.lost[g][cpu] = cpus[cpu].Lost
+			if g == objects.GroupTask && !s.conv.tasks {
+				continue // nobody asked for them
+			}
 			e := b.Add(event.KindLoss, event.Time(cpus[cpu].LastTS))
 			e.CPU = int32(cpu)
 			e.Source = "bpf"
