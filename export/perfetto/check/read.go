@@ -50,7 +50,7 @@ func Trace(r io.Reader) (*Report, error) {
 		br = bufio.NewReaderSize(z, 1<<16)
 	}
 	c := newChecker()
-	if err := c.packets(br); err != nil {
+	if err := c.packets(br, false); err != nil {
 		return nil, err
 	}
 	c.finish()
@@ -58,7 +58,7 @@ func Trace(r io.Reader) (*Report, error) {
 }
 
 // packets reads the packets of a Trace message.
-func (c *checker) packets(r *bufio.Reader) error {
+func (c *checker) packets(r *bufio.Reader, inside bool) error {
 	for {
 		tag, err := binary.ReadUvarint(r)
 		if errors.Is(err, io.EOF) {
@@ -84,11 +84,14 @@ func (c *checker) packets(r *bufio.Reader) error {
 			return fmt.Errorf("packet %d: %w", c.rep.Packets, err)
 		}
 		if z := p.GetCompressedPackets(); z != nil {
+			if inside {
+				return fmt.Errorf("packet %d: compressed packets inside compressed packets", c.rep.Packets)
+			}
 			if len(z) > 512<<10 {
 				c.problem("size", "compressed packets of %d bytes", len(z))
 			}
 			in := bufio.NewReader(io.LimitReader(flate.NewReader(bytes.NewReader(z)), maxInflated))
-			if err := c.packets(in); err != nil {
+			if err := c.packets(in, true); err != nil {
 				return fmt.Errorf("compressed packets: %w", err)
 			}
 			continue
