@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	rowGroupRows    = 122_880 // what DuckDB writes: a unit of parallel reading
+	rowGroupRows    = 122_880   // what DuckDB writes: a unit of parallel reading
 	rowGroupText    = 128 << 20 // bytes of text after which a row group ends early
 	pageBytes       = 128 << 10
 	dictionaryBytes = 512 << 10

@@ -54,16 +54,16 @@ func open(t *testing.T, dir string) *sql.DB {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1) // variables belong to a connection
-	exec(t, db, "SET VARIABLE gpurec_dir = '"+strings.ReplaceAll(dir, "'", "''")+"'")
+	run(t, db, "SET VARIABLE gpurec_dir = '"+strings.ReplaceAll(dir, "'", "''")+"'")
 	views, err := os.ReadFile(filepath.Join(dir, "views.sql"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(t, db, string(views))
+	run(t, db, string(views))
 	return db
 }
 
-func exec(t *testing.T, db *sql.DB, q string) {
+func run(t *testing.T, db *sql.DB, q string) {
 	t.Helper()
 	if _, err := db.Exec(q); err != nil {
 		t.Fatalf("%v\nin: %.200s", err, q)

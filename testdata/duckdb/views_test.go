@@ -209,7 +209,7 @@ func TestViewsFromTheDirectory(t *testing.T) {
 	}
 	t.Chdir(moved)
 	db := open(t, ".")
-	exec(t, db, "RESET VARIABLE gpurec_dir")
+	run(t, db, "RESET VARIABLE gpurec_dir")
 	if got := query(t, db, "SELECT count(*) FROM job_chain")[0][0]; got != int64(3) {
 		t.Fatalf("%v jobs", got)
 	}
