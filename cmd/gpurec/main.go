@@ -1,4 +1,100 @@
-// Command gpurec records, converts, joins and exports GPU traces.
+// Command gpurec records, converts, joins and exports Linux GPU traces.
 package main
 
-func main() {}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/gpurec/gpurec/record"
+	"github.com/urfave/cli/v2"
+)
+
+// version is set by the linker.
+var version = ""
+
+// Exit statuses. record returns its command's status instead.
+const (
+	exitFailed  = 1
+	exitUsage   = 2
+	exitPartial = 3 // done, but part of the input could not be read
+)
+
+// exitError carries an exit status; an empty message prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func main() {
+	record.RunHelper()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newApp().RunContext(ctx, os.Args)
+	stop()
+	if err != nil {
+		code := exitFailed
+		var ee *exitError
+		if errors.As(err, &ee) {
+			code = ee.code
+		}
+		if msg := err.Error(); msg != "" {
+			fmt.Fprintln(os.Stderr, "gpurec:", msg)
+		}
+		os.Exit(code)
+	}
+}
+
+func newApp() *cli.App {
+	return &cli.App{
+		Name:                   "gpurec",
+		Usage:                  "record, convert, join and export Linux GPU traces",
+		Version:                toolVersion(),
+		HideHelpCommand:        true,
+		UseShortOptionHandling: true,
+		// Errors are printed once, by main.
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
+			return usageError("%v; see gpurec --help", err)
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usageError("%q is no command; see gpurec --help", c.Args().First())
+			}
+			return cli.ShowAppHelp(c)
+		},
+		Commands: []*cli.Command{
+			recordCommand(), importCommand(), exportCommand(), convertCommand(),
+			correlateCommand(), reportCommand(), infoCommand(), doctorCommand(),
+		},
+	}
+}
+
+// toolVersion is the version that stands in logs and exports.
+func toolVersion() string {
+	if version != "" {
+		return version
+	}
+	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" {
+		return bi.Main.Version
+	}
+	return "unknown"
+}
+
+func tool() string { return "gpurec " + toolVersion() }

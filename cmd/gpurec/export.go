@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/urfave/cli/v2"
+)
+
+var errInterrupted = errors.New("interrupted; nothing was written")
+
+func exportFlags() []cli.Flag {
+	return append(inputFlags(),
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: run.pftrace, run.pftrace.gz, or a directory (Parquet)"},
+		&cli.StringFlag{Name: "format", Usage: "output `FORMAT` instead of the one that OUT's suffix names"})
+}
+
+func exportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "write a log as Perfetto or Parquet",
+		ArgsUsage: "run.gpurec -o OUT",
+		Flags:     exportFlags(),
+		Action: func(c *cli.Context) error {
+			args, err := parseMixed(c)
+			if err != nil {
+				return err
+			}
+			if len(args) != 1 || c.String("output") == "" {
+				return usageError("export takes one input and -o OUT, as in: gpurec export run.gpurec -o run.pftrace")
+			}
+			return convert(c, args[0], c.String("output"))
+		},
+	}
+}
+
+func convertCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "convert",
+		Usage:     "import, correlate and export in one step",
+		ArgsUsage: "IN OUT",
+		Flags:     exportFlags(),
+		Action: func(c *cli.Context) error {
+			args, err := parseMixed(c)
+			if err != nil {
+				return err
+			}
+			if o := c.String("output"); o != "" {
+				args = append(args, o)
+			}
+			if len(args) != 2 {
+				return usageError("convert takes an input and an output, as in: gpurec convert trace.txt run.pftrace")
+			}
+			return convert(c, args[0], args[1])
+		},
+	}
+}
+
+func convert(c *cli.Context, from, to string) error {
+	in, err := openInput(c, from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	sink, err := openSink(c, to)
+	if err != nil {
+		return err
+	}
+	sum, err := correlateInto(c, in, sink)
+	if err != nil {
+		return err
+	}
+	note(c, "%s: %d events, %s", to, total(sum.Events[:]), rowsLine(sum))
+	return in.result()
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/gpulog"
+	"github.com/urfave/cli/v2"
+)
+
+func importCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "turn a foreign trace into a log",
+		ArgsUsage: "FILE -o run.gpurec",
+		Flags: append(inputFlags(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the log to write; - is standard output"}),
+		Action: func(c *cli.Context) error {
+			args, err := parseMixed(c)
+			if err != nil {
+				return err
+			}
+			if len(args) != 1 || c.String("output") == "" {
+				return usageError("import takes one input and -o, as in: gpurec import trace.txt -o run.gpurec")
+			}
+			in, err := openInput(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			n, bytes, err := writeLog(c, in, c.String("output"))
+			if err != nil {
+				return err
+			}
+			note(c, "%s: %d events, %s; next: gpurec report %s", c.String("output"), n, formatBytes(bytes), c.String("output"))
+			return in.result()
+		},
+	}
+}
+
+// writeLog copies the input into a log, which appears under its name when whole.
+func writeLog(c *cli.Context, in *input, out string) (events, bytes uint64, err error) {
+	if out == "-" {
+		return copyLog(c, in, os.Stdout)
+	}
+	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", out, err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	events, bytes, err = copyLog(c, in, f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := os.Chmod(f.Name(), 0o644); err != nil {
+		return 0, 0, err
+	}
+	return events, bytes, os.Rename(f.Name(), out)
+}
+
+func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
+	bw := bufio.NewWriterSize(w, 1<<20)
+	meta := *in.reader.Meta()
+	stampImport(&meta, in)
+	lw, err := gpulog.NewWriter(bw, &meta, gpulog.WriterOptions{})
+	if err != nil {
+		return 0, 0, err
+	}
+	var b event.Batch
+	for {
+		if c.Context.Err() != nil {
+			return 0, 0, &exitError{130, errInterrupted}
+		}
+		err := in.Next(&b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		if err := lw.Write(b.Events); err != nil {
+			return 0, 0, err
+		}
+	}
+	final := *in.Meta()
+	stampImport(&final, in)
+	if err := lw.Close(&final); err != nil {
+		return 0, 0, err
+	}
+	st := lw.Stats()
+	return st.Events, st.Bytes, bw.Flush()
+}
+
+// stampImport says what wrote the log and from what.
+func stampImport(m *event.Meta, in *input) {
+	m.Tool, m.ToolVersion = "gpurec", toolVersion()
+	if in.format != "gpurec" {
+		m.Format = in.format
+		m.Inputs = []string{filepath.Base(in.name)}
+	}
+}

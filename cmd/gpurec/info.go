@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/record/event"
+	"github.com/urfave/cli/v2"
+)
+
+func infoCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "info",
+		Usage:     "say what a file holds: counts by kind, time range, clocks, losses, anomalies",
+		ArgsUsage: "FILE",
+		Flags:     append(inputFlags(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}),
+		Action: func(c *cli.Context) error {
+			args, err := parseMixed(c)
+			if err != nil {
+				return err
+			}
+			if len(args) != 1 {
+				return usageError("info takes one file, as in: gpurec info run.gpurec")
+			}
+			in, err := openInput(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			ib := &infoBuilder{i: newInfo(in.name)}
+			sum, err := correlateInto(c, in, ib)
+			if err != nil {
+				return err
+			}
+			ib.i.finish(sum, in.format)
+			if c.Bool("json") {
+				err = writeJSON(os.Stdout, ib.i)
+			} else {
+				err = ib.i.writeText(os.Stdout)
+			}
+			return cmp.Or(err, in.result())
+		},
+	}
+}
+
+// info is the object that `info --json` prints. Its keys are stable.
+type info struct {
+	ToolVersion   string            `json:"tool_version"`
+	Files         []string          `json:"files"`
+	Format        string            `json:"format"`
+	Clock         string            `json:"clock"`
+	StartNS       *int64            `json:"start_ns"`
+	EndNS         *int64            `json:"end_ns"`
+	Command       []string          `json:"command,omitempty"`
+	Host          event.Host        `json:"host"`
+	Events        map[string]uint64 `json:"events"`
+	Rows          map[string]uint64 `json:"rows"`
+	GPUActivities map[string]uint64 `json:"gpu_activities"`
+	Anomalies     []infoAnomaly     `json:"anomalies"`
+	Losses        []infoLoss        `json:"losses"`
+	Processes     []infoProcess     `json:"processes"`
+	Devices       []infoDevice      `json:"devices"`
+	Probes        []infoProbe       `json:"probes"`
+}
+
+type infoAnomaly struct {
+	Name     string `json:"name"`
+	Severity string `json:"severity"`
+	Count    uint64 `json:"count"`
+	Remedy   string `json:"remedy"`
+	Sample   string `json:"sample,omitempty"`
+}
+
+type infoLoss struct {
+	Stream string  `json:"stream"`
+	CPU    *int64  `json:"cpu"`
+	Count  *uint64 `json:"count"`
+}
+
+type infoProcess struct {
+	PID     *int64 `json:"pid"`
+	Name    string `json:"name"`
+	StartNS *int64 `json:"start_ns"`
+}
+
+type infoDevice struct {
+	GPU    int64  `json:"gpu"`
+	Device string `json:"device"`
+	Name   string `json:"name"`
+	Driver string `json:"driver"`
+	Rule   string `json:"rule"`
+}
+
+type infoProbe struct {
+	Name      string `json:"name"`
+	Mechanism string `json:"mechanism"`
+	State     string `json:"state"`
+	Reason    string `json:"reason,omitempty"`
+	Hits      uint64 `json:"hits"`
+	Lost      uint64 `json:"lost"`
+}
+
+func newInfo(name string) *info {
+	return &info{
+		ToolVersion: toolVersion(), Files: []string{name},
+		Events: map[string]uint64{}, GPUActivities: map[string]uint64{},
+		Anomalies: []infoAnomaly{}, Losses: []infoLoss{}, Processes: []infoProcess{}, Devices: []infoDevice{}, Probes: []infoProbe{},
+	}
+}
+
+// infoBuilder is a sink that keeps the rows that info tells.
+type infoBuilder struct{ i *info }
+
+func (b *infoBuilder) Begin(*event.Meta) error      { return nil }
+func (b *infoBuilder) End(*correlate.Summary) error { return nil }
+func (b *infoBuilder) Abort()                       {}
+
+func (b *infoBuilder) Write(r *correlate.Rows) error {
+	i := b.i
+	for k := range r.GPUActivities {
+		i.GPUActivities[r.GPUActivities[k].Kind]++
+	}
+	for _, a := range r.Anomalies {
+		i.Anomalies = append(i.Anomalies, infoAnomaly{a.Name, a.Severity, a.Count, a.Remedy, a.Sample})
+	}
+	for _, l := range r.Losses {
+		i.Losses = append(i.Losses, infoLoss{l.Stream, optPtr(l.CPU), optPtr(l.Count)})
+	}
+	for _, p := range r.Processes {
+		ip := infoProcess{PID: optPtr(p.PID), Name: p.Name}
+		if p.StartNS.OK {
+			ip.StartNS = new(int64(p.StartNS.V))
+		}
+		i.Processes = append(i.Processes, ip)
+	}
+	for _, d := range r.Devices {
+		i.Devices = append(i.Devices, infoDevice{d.Index, d.Device, d.Name, d.Driver, d.Rule})
+	}
+	for _, p := range r.Probes {
+		i.Probes = append(i.Probes, infoProbe{p.Name, p.Mechanism, p.State, p.Reason, p.Hits, p.Lost})
+	}
+	return nil
+}
+
+func optPtr[T any](o event.Opt[T]) *T {
+	if !o.OK {
+		return nil
+	}
+	return &o.V
+}
+
+func (i *info) finish(sum *correlate.Summary, format string) {
+	i.Format, i.Clock, i.Rows = format, string(sum.Meta.Clock), sum.Rows
+	i.Command, i.Host = sum.Meta.Command, sum.Meta.Host
+	if sum.Start.Known() {
+		i.StartNS, i.EndNS = new(int64(sum.Start)), new(int64(sum.End))
+	}
+	for k := event.Kind(1); k < event.NumKinds; k++ {
+		if n := sum.Events[k]; n > 0 {
+			i.Events[k.String()] = n
+		}
+	}
+}
+
+func (i *info) writeText(out io.Writer) error {
+	b := bufio.NewWriter(out)
+	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "file\t%s (%s)\n", i.Files[0], i.Format)
+	fmt.Fprintf(w, "clock\t%s\n", i.Clock)
+	if i.StartNS != nil {
+		fmt.Fprintf(w, "time\t%d.%09d to %d.%09d s\n", *i.StartNS/1e9, *i.StartNS%1e9, *i.EndNS/1e9, *i.EndNS%1e9)
+	} else {
+		fmt.Fprintf(w, "time\tno event has one\n")
+	}
+	for k := event.Kind(1); k < event.NumKinds; k++ {
+		if n := i.Events[k.String()]; n > 0 {
+			fmt.Fprintf(w, "events\t%s\t%d\n", k, n)
+		}
+	}
+	for _, t := range correlate.Tables {
+		if n := i.Rows[t.Name]; n > 0 {
+			fmt.Fprintf(w, "rows\t%s\t%d\n", t.Name, n)
+		}
+	}
+	for _, p := range i.Probes {
+		fmt.Fprintf(w, "probe\t%s\t%s %s\t%d hits\t%d lost\t%s\n", p.Name, p.Mechanism, p.State, p.Hits, p.Lost, p.Reason)
+	}
+	for _, l := range i.Losses {
+		fmt.Fprintf(w, "loss\t%s\t%s\n", l.Stream, optText(l.Count))
+	}
+	for _, a := range i.Anomalies {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", a.Severity, a.Name, a.Count, a.Remedy)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+func optText(n *uint64) string {
+	if n == nil {
+		return "unknown number of events"
+	}
+	return fmt.Sprintf("%d events", *n)
+}

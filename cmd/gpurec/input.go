@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/gpulog"
+	"github.com/gpurec/gpurec/record/importer"
+	"github.com/urfave/cli/v2"
+)
+
+var (
+	inputEnds = &event.AnomalySpec{
+		Name: "input_ends_early", Severity: event.SeverityError,
+		Doc:    "The input could not be read to its end.",
+		Remedy: "what was whole is here; fetch or record the file again for the rest",
+	}
+)
+
+// reader is what logs and importers have in common.
+type reader interface {
+	event.Source
+	Meta() *event.Meta
+	Counters() *event.Counters
+}
+
+// input is an open log or foreign trace. It ends early, with a counter, where
+// its reader fails after events were read: what is whole goes through.
+type input struct {
+	reader
+	name    string
+	format  string // "gpurec" or the importer's name
+	close   []func() error
+	extra   event.Counters
+	events  uint64
+	failure error // why it ended early
+}
+
+// inputFlags are common to all commands that read traces.
+func inputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "from", Usage: "read the input as `FORMAT` instead of recognising it"},
+		&cli.StringFlag{Name: "clock", Usage: "name of the input's `CLOCK` where the input does not say (boottime, monotonic, realtime, …)"},
+		&cli.StringFlag{Name: "max-memory", Value: "256M", Usage: "memory for putting events and rows in order, before files are used"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but errors"},
+	}
+}
+
+func openInput(c *cli.Context, path string) (*input, error) {
+	s, err := importer.OpenStream(path)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{name: path, close: []func() error{s.Close}}
+	if err := in.open(c, s); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func (in *input) open(c *cli.Context, s *importer.Stream) error {
+	from := c.String("from")
+	if from == "gpurec" || from == "" && gpulog.Sniff(s.Head) {
+		r, err := gpulog.NewReader(s.R, gpulog.ReaderOptions{Name: s.Name})
+		if err != nil {
+			return err
+		}
+		in.reader, in.format = r, "gpurec"
+		return nil
+	}
+	f, err := importer.Detect(s, importers(), from)
+	if err != nil {
+		return err
+	}
+	r, err := s.OpenReader(f, importer.Options{Clock: event.Clock(c.String("clock"))})
+	if err != nil {
+		return err
+	}
+	in.reader, in.format = r, f.Name
+	in.close = append(in.close, r.Close)
+	return nil
+}
+
+// Next is the reader's Next, with a failure in the middle turned into an end.
+func (in *input) Next(b *event.Batch) error {
+	err := in.reader.Next(b)
+	switch {
+	case err == nil:
+		in.events += uint64(len(b.Events))
+	case !errors.Is(err, io.EOF) && in.events > 0:
+		in.failure = err
+		in.extra.AddAt(inputEnds, 1, err.Error())
+		b.Reset()
+		return io.EOF
+	}
+	return err
+}
+
+// Meta describes the input, its anomalies included.
+func (in *input) Meta() *event.Meta {
+	m := *in.reader.Meta()
+	m.Anomalies = append([]event.Anomaly(nil), m.Anomalies...)
+	m.Anomalies = append(m.Anomalies, in.reader.Counters().List()...)
+	m.Anomalies = append(m.Anomalies, in.extra.List()...)
+	return &m
+}
+
+func (in *input) Close() error {
+	var first error
+	for i := len(in.close) - 1; i >= 0; i-- {
+		if err := in.close[i](); first == nil {
+			first = err
+		}
+	}
+	in.close = nil
+	return first
+}
+
+// result turns what was unreadable into exit status 3, with one line a cause.
+func (in *input) result() error {
+	if in.failure != nil {
+		return &exitError{exitPartial, fmt.Errorf("%w; all before it is in the output", in.failure)}
+	}
+	for _, a := range in.Meta().Anomalies {
+		if a.Severity == event.SeverityError && a.Count > 0 {
+			where := ""
+			if a.Sample != "" {
+				where = ", first at " + a.Sample
+			}
+			return &exitError{exitPartial, fmt.Errorf("%s: part could not be read: %s ×%d%s; %s", in.name, a.Name, a.Count, where, a.Remedy)}
+		}
+	}
+	return nil
+}
+
+// note prints a line for people, unless --quiet.
+func note(c *cli.Context, format string, args ...any) {
+	if !c.Bool("quiet") {
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+	}
+}
+
+// maxMemory reads --max-memory: bytes, or with a suffix K, M, G.
+func maxMemory(c *cli.Context) (int64, error) {
+	n, err := parseBytes(c.String("max-memory"))
+	if err != nil || n < 1<<20 {
+		return 0, usageError("--max-memory %q is no size of at least 1M; write it as 256M or 2G", c.String("max-memory"))
+	}
+	return n, nil
+}

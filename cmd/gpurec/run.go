@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export"
+	"github.com/gpurec/gpurec/record/gpulog"
+	"github.com/urfave/cli/v2"
+)
+
+// correlateInto reads the input in order, joins it and gives rows and summary
+// to the sink. A failure leaves nothing of the sink's output behind.
+func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summary, error) {
+	mem, err := maxMemory(c)
+	if err != nil {
+		return nil, err
+	}
+	sorted := gpulog.Sort(in, gpulog.SortOptions{MaxMemory: mem})
+	defer sorted.Close()
+	if err := sink.Begin(in.Meta()); err != nil {
+		sink.Abort()
+		return nil, err
+	}
+	sum, err := correlate.Run(sorted, correlate.Options{}, func(r *correlate.Rows) error {
+		if err := c.Context.Err(); err != nil {
+			return &exitError{130, errInterrupted}
+		}
+		return sink.Write(r)
+	})
+	if err == nil {
+		err = sink.End(sum)
+	}
+	if err != nil {
+		sink.Abort()
+		return nil, err
+	}
+	return sum, nil
+}
+
+// openSink picks and opens the output format.
+func openSink(c *cli.Context, out string) (export.Sink, error) {
+	mem, err := maxMemory(c)
+	if err != nil {
+		return nil, err
+	}
+	isDir := strings.HasSuffix(out, "/")
+	if st, err := os.Stat(out); err == nil && st.IsDir() {
+		isDir = true
+	}
+	f, err := exporterFor(c.String("format"), out, isDir)
+	if err != nil {
+		return nil, err
+	}
+	return f.New(filepath.Clean(out), export.Options{MaxMemory: mem, Tool: tool()})
+}

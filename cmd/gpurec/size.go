@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// parseBytes reads a size: "4096", "64K", "256M", "2G", "2GiB" (powers of 1024).
+func parseBytes(s string) (int64, error) {
+	t := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), "IB"), "B")
+	shift := 0
+	for i, u := range []string{"K", "M", "G", "T"} {
+		if r, ok := strings.CutSuffix(t, u); ok {
+			t, shift = r, 10*(i+1)
+			break
+		}
+	}
+	n, err := strconv.ParseInt(t, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)>>shift {
+		return 0, fmt.Errorf("%q is no size", s)
+	}
+	return n << shift, nil
+}
+
+// formatBytes prints a size with three digits or so.
+func formatBytes(n uint64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, u := float64(n), 0
+	for f >= 1024 && u < 4 {
+		f /= 1024
+		u++
+	}
+	return fmt.Sprintf("%.1f %ciB", f, " KMGT"[u])
+}
