@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"text/tabwriter"
 
 	"github.com/gpurec/gpurec/record"
 	"github.com/urfave/cli/v2"
@@ -42,19 +41,18 @@ func doctorCommand() *cli.Command {
 
 func printDoctor(r *record.Report) error {
 	fmt.Printf("%s, Linux %s %s, %d CPUs\n\n", r.Host.Name, r.Host.Kernel, r.Host.Machine, r.Host.CPUs)
-	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
 	for _, m := range r.Mechanisms {
 		if m.OK {
-			fmt.Fprintf(w, "ok\t%s\t%s\n", m.Name, m.Records)
+			fmt.Printf("ok  %s\n", m.Name)
 			continue
 		}
-		fmt.Fprintf(w, "no\t%s\t%s: %s\n", m.Name, m.Records, m.Reason)
-		if m.Remedy != "" {
-			fmt.Fprintf(w, "\t\t→ %s\n", m.Remedy)
+		fmt.Printf("no  %s: %s\n", m.Name, m.Reason)
+		if m.Effect != "" {
+			fmt.Printf("      without it: %s\n", m.Effect)
 		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
+		if m.Remedy != "" {
+			fmt.Printf("      to get it:  %s\n", m.Remedy)
+		}
 	}
 	fmt.Println()
 	if len(r.Devices) == 0 {
@@ -62,6 +60,9 @@ func printDoctor(r *record.Report) error {
 	}
 	for _, d := range r.Devices {
 		fmt.Printf("GPU %+v\n", d)
+	}
+	for _, n := range r.Notes {
+		fmt.Println(n)
 	}
 	for _, s := range r.Stale {
 		fmt.Printf("left behind by a killed recorder: %s (gpurec doctor --clean removes it)\n", s)
