@@ -129,9 +129,6 @@ func (x *activityTracker) evict() {
 	}
 	x.settle(o)
 	delete(x.calls, o.key)
-	if o.call != nil {
-		o.call.entry = nil
-	}
 }
 
 // settle says why a call that launches led to no activity.

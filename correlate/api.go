@@ -254,8 +254,8 @@ func (x *apiTracker) give(c *call, t *thread) {
 	}
 	e.rows.APICalls = append(e.rows.APICalls, *r)
 	e.n++
-	if c.entry != nil {
-		c.entry.call = nil
+	if o := c.entry; o != nil && o.apiID == r.ID {
+		o.call, o.root = nil, r.ParentID == 0
 	}
 	x.pool.put(c)
 }

@@ -65,6 +65,8 @@ type fenceTracker struct {
 	n      ID // of fences
 	nWaits ID
 	cpus   []cpuState
+
+	sawHardware bool // a fence that is not the scheduler's
 	nOpen  int // waits
 }
 
@@ -119,7 +121,6 @@ func (f *fenceTracker) find(k event.FenceKey, full bool) *fence {
 	}
 	if !full {
 		if head.next != nil {
-			f.e.count(&anomalyFenceAmbiguous)
 			return nil
 		}
 		return head
@@ -137,6 +138,12 @@ func (f *fenceTracker) find(k event.FenceKey, full bool) *fence {
 		low.key, low.full = k, true
 	}
 	return low
+}
+
+// ambiguous reports whether several fences have the low halves k.
+func (f *fenceTracker) ambiguous(k event.FenceKey) bool {
+	head := f.index[lowKey(k)]
+	return head != nil && head.next != nil
 }
 
 // get is find, and makes the fence if there is none.
@@ -250,6 +257,11 @@ func (f *fenceTracker) event(ev *event.Event, t *thread) {
 		return
 	}
 	full := ev.Flags&event.FlagLow32 == 0
+	if !full && f.ambiguous(k) {
+		f.e.count(&anomalyFenceAmbiguous)
+		f.e.misc.other(ev, t)
+		return
+	}
 	x := f.find(k, full)
 	c := f.cpu(ev.CPU)
 	switch ev.Kind {
@@ -301,6 +313,9 @@ func (f *fenceTracker) see(x *fence, ev *event.Event) {
 	}
 	if x.timeline == "" {
 		x.timeline = ev.Str(event.FieldTimeline)
+	}
+	if x.driver != driverSched {
+		f.sawHardware = true
 	}
 }
 

@@ -71,6 +71,7 @@ type jobTracker struct {
 	head       int
 	sawRun     bool
 	sawDone    bool
+	noDone     bool // jobs finish, but no done events come: they are not recorded
 }
 
 // Bounds of the job tracker.
@@ -283,7 +284,7 @@ func (x *jobTracker) rerun(j *job, at OptTime, hw *fence) {
 
 // doneEvent takes the event that the hardware finished a job.
 func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
-	x.sawDone = true
+	x.sawDone, x.noDone = true, false
 	j := x.lookup(ev)
 	if j != nil && j.done {
 		x.closeReused(j)
@@ -329,6 +330,7 @@ func (x *jobTracker) end(j *job) {
 		return
 	}
 	j.closing = true
+	x.e.ring.over(j)
 	x.ending = append(x.ending, j)
 }
 

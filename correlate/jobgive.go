@@ -19,6 +19,16 @@ func (x *jobTracker) drain() {
 	for x.head < len(x.ending) {
 		j := x.ending[x.head]
 		if !j.given {
+			if !j.done && !x.sawDone && !x.noDone && (j.ran || j.bridgeRun) && j.row.FinishedNS.OK {
+				// No done event so far: is this one lost, or are there none?
+				if len(x.ending)-x.head <= maxEnding {
+					return
+				}
+				x.noDone = true
+			}
+			if x.noDone {
+				x.inferDone(j)
+			}
 			over := j.row.FinishedNS.OK && x.e.now > j.row.FinishedNS.V && (!j.row.DoneNS.OK || x.e.now > j.row.DoneNS.V)
 			if !over && len(x.ending)-x.head <= maxEnding {
 				return
@@ -34,9 +44,26 @@ func (x *jobTracker) drain() {
 	}
 }
 
+// inferDone takes the signal of a job's fence for its end where done events
+// are not recorded: of its hardware fence, else of its finished fence.
+func (x *jobTracker) inferDone(j *job) {
+	if j.done || !j.row.FinishedNS.OK || !j.ran && !j.bridgeRun {
+		return
+	}
+	at := j.row.FinishedNS
+	if j.hwSignal.OK {
+		at = j.hwSignal
+	}
+	x.setDone(j, at, Inferred)
+}
+
 func (x *jobTracker) finish() {
+	x.noDone = !x.sawDone
 	for _, j := range x.ending[x.head:] {
 		if j != nil && !j.given {
+			if x.noDone {
+				x.inferDone(j)
+			}
 			x.give(j)
 		}
 		x.e.flushFull()

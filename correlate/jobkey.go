@@ -320,12 +320,8 @@ func (x *jobTracker) fenceSignalled(j *job, f *fence, t *thread) {
 			return
 		}
 		j.row.FinishedNS = f.signal
-		if !j.done && !x.sawDone && (j.ran || j.bridgeRun) {
-			at := f.signal
-			if j.hwSignal.OK {
-				at = j.hwSignal
-			}
-			x.setDone(j, at, Inferred)
+		if x.noDone {
+			x.inferDone(j)
 		}
 		x.end(j)
 		x.drain()

@@ -51,8 +51,9 @@ func (l *lossTracker) join() {
 	l.e.count(&anomalyLossesJoined)
 }
 
-// within returns the first loss that overlaps [from, to], 0 if none does. A
-// bound that is NoTime is open. A loss without a start began at an unknown
+// within returns the first loss that can hold an event between from and to, 0
+// if none does. The events at a loss's start and end were seen: what it holds
+// lies between them. A bound that is NoTime is open. A loss without a start began at an unknown
 // time: only its end is known to lie in the gap.
 func (l *lossTracker) within(from, to event.Time) ID {
 	for i := range l.spans {
@@ -62,11 +63,11 @@ func (l *lossTracker) within(from, to event.Time) ID {
 			if !start.Known() {
 				start = s.end
 			}
-			if start.Known() && start > to {
+			if start.Known() && start >= to {
 				continue
 			}
 		}
-		if from.Known() && s.end.Known() && s.end < from {
+		if from.Known() && s.end.Known() && s.end <= from {
 			continue
 		}
 		return s.id

@@ -210,6 +210,14 @@ func (x *ringTracker) done(j *job) {
 	x.settle(r, false)
 }
 
+// over takes a job that has ended, whether its done was seen or not.
+func (x *ringTracker) over(j *job) {
+	if j.ring != nil && j.inBacklog {
+		j.ring.backlog--
+		j.inBacklog = false
+	}
+}
+
 func (x *ringTracker) clearRecent(r *ring) {
 	for i, j := range r.recent {
 		j.refs--

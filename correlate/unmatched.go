@@ -75,13 +75,44 @@ func (u *unmatchedTracker) finish() {
 func (u *unmatchedTracker) settle(n *note) {
 	reason, loss := n.reason, ID(0)
 	from := n.from
-	if u.proven(n) {
+	if !u.recorded(n) {
+		reason = NotRecorded
+	} else if u.proven(n) {
 		reason = BeforeStart
 	} else if l := u.e.loss.within(from, n.to); l != 0 {
 		reason, loss = Lost, l
 	}
 	u.e.rows.Unmatched = append(u.e.rows.Unmatched, Unmatched{n.table, n.id, n.link, string(reason), loss})
 	u.e.n++
+}
+
+// recorded reports whether the log holds any event of the sort that is missing.
+func (u *unmatchedTracker) recorded(n *note) bool {
+	if n.reason != NotRecorded {
+		return true
+	}
+	c := &u.e.sum.Events
+	switch n.link {
+	case missAPICall:
+		return c[event.KindAPIEnter]+c[event.KindAPIExit]+c[event.KindAPI] > 0
+	case missIoctl:
+		return c[event.KindIoctlEnter]+c[event.KindIoctlExit]+c[event.KindIoctl] > 0
+	case missActivity:
+		return c[event.KindGPUActivity] > 0
+	case missQueue:
+		return c[event.KindJobQueue] > 0
+	case missRun:
+		return c[event.KindJobRun] > 0
+	case missDone:
+		return c[event.KindJobDone] > 0
+	case missFinished:
+		return c[event.KindFenceSignal] > 0
+	case missHWFence:
+		return u.e.fence.sawHardware
+	case missJob, missDependency:
+		return c[event.KindJobQueue]+c[event.KindJobRun] > 0
+	}
+	return true
 }
 
 // proven reports whether the missing event provably lies before the first

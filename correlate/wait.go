@@ -18,6 +18,7 @@ type wait struct {
 	fence *fence
 	t     *thread
 	low   bool
+	vague bool // only low halves are known, and several fences have them
 }
 
 func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
@@ -48,6 +49,10 @@ func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wa
 	w.key, w.t = k, t
 	w.low = ev.Flags&event.FlagLow32 != 0
 	w.fence = f.ref(f.find(k, !w.low))
+	if w.low && f.ambiguous(k) {
+		f.e.count(&anomalyFenceAmbiguous)
+		w.vague = true
+	}
 	w.row = FenceWait{
 		ID: f.nWaits, ProcessID: t.processID(), PID: t.pid, TID: t.tid,
 		Context: event.Some(k.Context), Seqno: event.Some(k.Seqno),
@@ -88,7 +93,7 @@ func (f *fenceTracker) endWait(w *wait, at OptTime, kind string) {
 		w.t.wait = nil
 		f.nOpen--
 	}
-	if w.fence == nil {
+	if w.fence == nil && !w.vague {
 		w.fence = f.ref(f.find(w.key, !w.low))
 	}
 	r.EndNS, r.EndKind = at, kind
@@ -104,6 +109,8 @@ func (f *fenceTracker) endWait(w *wait, at OptTime, kind string) {
 	}
 	if r.JobID != 0 {
 		e.link(RuleFenceWait, "jobs", r.JobID, "fence_waits", r.ID, Exact, e.fenceText(w.key))
+	} else if w.vague {
+		e.unm.now("fence_waits", r.ID, missJob, Ambiguous)
 	} else {
 		e.unm.add(note{table: "fence_waits", id: r.ID, link: missJob, reason: NotRecorded,
 			from: event.NoTime, to: timeOr(r.StartNS), proof: proofFence, ctx: w.key.Context, val: w.key.Seqno})
