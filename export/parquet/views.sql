@@ -88,7 +88,7 @@ SELECT j.id AS job_id, j.device_id, j.ring, j.owner, j.process_id, j.pid, j.tid,
   j.ioctl_id, i.name AS ioctl_name, i.start_ns AS ioctl_start_ns,
   j.queued_ns, j.run_ns, j.device_start_ns, j.done_ns, j.finished_ns,
   w.id AS fence_wait_id, w.tid AS waiter_tid, w.end_ns AS waiter_ran_ns,
-  j.queued_ns - coalesce(c.start_ns, i.start_ns) AS submit_latency_ns,
+  j.queued_ns - c.start_ns AS submit_latency_ns, j.queued_ns - i.start_ns AS ioctl_to_queue_ns,
   j.queue_delay_ns, j.hw_queue_ns, j.device_time_ns,
   j.finished_ns - j.done_ns AS signal_latency_ns, w.wake_ns, j.end_kind, j.error
 FROM jobs j
@@ -114,14 +114,17 @@ WHERE c.id NOT IN (SELECT parent_id FROM launches WHERE parent_id IS NOT NULL)
   AND c.id NOT IN (SELECT api_call_id FROM gpu_activities WHERE api_call_id IS NOT NULL)
 ORDER BY c.start_ns, c.id;
 
--- What each ring's idle time was spent on.
+-- What each ring's idle time was spent on. submitter_was is told without the
+-- number of the fence that the submitter waited for.
 CREATE OR REPLACE VIEW top_idle_causes AS
-SELECT device_id, ring, cause, submitter_was, count(*) AS gaps,
-  sum(end_ns - start_ns)::BIGINT AS total_ns, max(end_ns - start_ns) AS max_ns,
-  round(100.0 * sum(end_ns - start_ns) / nullif(sum(sum(end_ns - start_ns)) OVER (PARTITION BY device_id, ring), 0), 2) AS percent
-FROM idle_gaps
+WITH gaps AS (
+  SELECT device_id, ring, cause, regexp_replace(submitter_was, ' \d+:\d+', '', 'g') AS submitter_was, end_ns - start_ns AS ns FROM idle_gaps
+)
+SELECT device_id, ring, cause, submitter_was, count(*) AS gaps, sum(ns)::BIGINT AS total_ns, max(ns) AS max_ns,
+  round(100.0 * sum(ns) / nullif(sum(sum(ns)) OVER (PARTITION BY device_id, ring), 0), 2) AS percent
+FROM gaps
 GROUP BY device_id, ring, cause, submitter_was
-ORDER BY total_ns DESC NULLS LAST, device_id, ring, cause;
+ORDER BY total_ns DESC NULLS LAST, device_id, ring, cause, submitter_was;
 
 -- How many jobs each ring has waiting (queued, not yet handed to the hardware)
 -- and running (handed over, not done) after each change.

@@ -69,7 +69,8 @@ func scene() *correlate.Rows {
 			{ID: 1, PID: num(100), Name: "train"}, {ID: 2, PID: num(200), Name: "other"},
 		},
 		IdleGaps: []correlate.IdleGap{
-			{DeviceID: 1, Ring: "gfx", StartNS: ts(2400), EndNS: ts(3000), Cause: "nothing_submitted", SubmitterWas: "in cuMemcpyHtoD"},
+			{DeviceID: 1, Ring: "gfx", StartNS: ts(2400), EndNS: ts(2500), Cause: "nothing_submitted", SubmitterWas: "waiting for fence 6:48"},
+			{DeviceID: 1, Ring: "gfx", StartNS: ts(2500), EndNS: ts(3000), Cause: "nothing_submitted", SubmitterWas: "waiting for fence 10:7"},
 			{DeviceID: 1, Ring: "gfx", StartNS: ts(4000), EndNS: ts(4300), Cause: "dependency"},
 			{DeviceID: 1, Ring: "gfx", StartNS: ts(5000), EndNS: ts(5100), Cause: "dependency"},
 		},
@@ -118,17 +119,17 @@ func TestViews(t *testing.T) {
 			{1, "0000:43:00.0", "gfx", 1, 1, 0, nil, 0, nil, nil, nil},
 			{nil, nil, "sdma", 1, 0, 0, nil, 0, nil, nil, 1},
 		}},
-		{"SELECT job_id, api_name, kernel_name, ioctl_name, submit_latency_ns, queue_delay_ns, device_time_ns, signal_latency_ns, fence_wait_id, waiter_tid, wake_ns FROM job_chain", [][]any{
-			{1, "cuLaunchKernel_v2", "matmul", "AMDGPU_CS", 200, 100, 1000, 50, 2, 103, 150},
-			{2, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil},
-			{3, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil},
+		{"SELECT job_id, api_name, kernel_name, ioctl_name, submit_latency_ns, ioctl_to_queue_ns, queue_delay_ns, device_time_ns, signal_latency_ns, fence_wait_id, waiter_tid, wake_ns FROM job_chain", [][]any{
+			{1, "cuLaunchKernel_v2", "matmul", "AMDGPU_CS", 200, 100, 100, 1000, 50, 2, 103, 150},
+			{2, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil},
+			{3, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil},
 		}},
 		// The runtime call is no launch without a job: the driver call inside it has one.
 		{"SELECT api_call_id, kernel_name, reasons FROM launches_without_job", [][]any{
 			{5, "softmax", "ioctl: not_recorded, job: lost"},
 		}},
 		{"SELECT ring, cause, submitter_was, gaps, total_ns, max_ns, percent FROM top_idle_causes", [][]any{
-			{"gfx", "nothing_submitted", "in cuMemcpyHtoD", 1, 600, 600, 60.0},
+			{"gfx", "nothing_submitted", "waiting for fence", 2, 600, 500, 60.0},
 			{"gfx", "dependency", nil, 2, 400, 300, 40.0},
 		}},
 		{"SELECT * FROM queue_depth_over_time", [][]any{
