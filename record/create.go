@@ -70,7 +70,12 @@ func createOutput(path string) (*os.File, error) {
 func (c caller) do(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine,
+		if unix.Gettid() == os.Getpid() {
+			done <- c.do(f) // but for the first one, which cannot end: so on another
+			runtime.UnlockOSThread()
+			return
+		}
 		done <- func() error {
 			// The raw call changes this thread only; setgroups of the library changes all.
 			_, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(c.groups)), uintptr(unsafe.Pointer(&c.groups[0])), 0)

@@ -23,6 +23,9 @@ const recorderEnv = "GPUREC_TEST_RECORDER"
 
 func TestMain(m *testing.M) {
 	RunHelper()
+	if spec := os.Getenv(recorderEnv); spec == "" && os.Getenv(callerEnv) != "" {
+		os.Exit(callerMain(os.Getenv(callerEnv)))
+	}
 	if spec := os.Getenv(recorderEnv); spec != "" {
 		os.Unsetenv(recorderEnv)
 		os.Exit(recorderMain(spec))

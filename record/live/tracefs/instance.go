@@ -188,3 +188,20 @@ func Clean(patience time.Duration) ([]string, error) {
 	}
 	return removed, errors.Join(errs...)
 }
+
+// Try makes an instance, gives it the clock and buffers that a recording
+// needs, and removes it again.
+func Try() (err error) {
+	s := New(Options{BufferKB: minBufferKB})
+	if s.fs, err = Open(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.instance, err = s.fs.makeInstance(); err != nil {
+		return err
+	}
+	if err = s.configure(); err != nil {
+		return err
+	}
+	return s.openRings()
+}
