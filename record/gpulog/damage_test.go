@@ -35,7 +35,7 @@ func blocksOf(t testing.TB, log []byte) (l []blockInfo) {
 	return l
 }
 
-// smallLog has event blocks of 1 to 8 events, metadata amid them, and all that
+// smallLog has event blocks of 1 to 5 events, metadata amid them, and all that
 // a closed log has.
 func smallLog(t testing.TB) ([]byte, []event.Event) {
 	t.Helper()
@@ -45,9 +45,9 @@ func smallLog(t testing.TB) ([]byte, []event.Event) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evs := randomEvents(5, 36)
+	evs := randomEvents(5, 15)
 	rest := evs
-	for n := 1; n <= 8; n++ {
+	for n := 1; n <= 5; n++ {
 		if err := w.Write(rest[:n]); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func smallLog(t testing.TB) ([]byte, []event.Event) {
 			t.Fatal(err)
 		}
 		rest = rest[n:]
-		if n == 4 {
+		if n == 3 {
 			m.Probes = []event.Probe{{Name: "cuLaunchKernel", Hits: 7}}
 			if err := w.WriteMeta(m); err != nil {
 				t.Fatal(err)
@@ -122,7 +122,7 @@ func TestCutAtEveryByte(t *testing.T) {
 			t.Fatalf("cut at %d: stats %+v, want %d blocks", cut, st, whole)
 		}
 		r.Close()
-		if cut%31 == 0 || boundary {
+		if cut%61 == 0 || boundary {
 			l, err := openBytes(t, log[:cut])
 			if err != nil {
 				t.Fatal(err)
@@ -184,7 +184,7 @@ func TestEveryFlippedBit(t *testing.T) {
 				t.Fatalf("bit %d: metadata %+v", bit, m)
 			}
 			r.Close()
-			if bit%101 == 0 {
+			if bit%499 == 0 {
 				checkFlippedFile(t, log, want, b)
 			}
 			log[bit/8] ^= 1 << (bit % 8)

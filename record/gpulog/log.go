@@ -357,7 +357,7 @@ func (p *picker) next() (frame, error) {
 		p.pick = p.pick[1:]
 		f, err := p.l.blockAt(int64(e.offset))
 		if err == nil {
-			f.before = p.bad
+			f.before, f.missed = p.bad, 0
 			return f, nil
 		}
 		if !errors.Is(err, errNoIndex) {

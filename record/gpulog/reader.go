@@ -118,7 +118,7 @@ func newReader(src frames, o ReaderOptions) (*Reader, error) {
 	if o.Name == "" {
 		o.Name = "log"
 	}
-	r := &Reader{name: o.Name, src: src, zstd: z, schema: newSchema()}
+	r := &Reader{name: o.Name, src: src, zstd: z, schema: new(schema)}
 	r.dec.counters = &r.counters
 	r.gap = noGap()
 	r.stats.BlocksByType = make(map[string]uint64)
@@ -211,7 +211,7 @@ func (r *Reader) Next(b *event.Batch) error {
 func (r *Reader) read(b *event.Batch) error {
 	n := min(r.dec.left, r.dec.batch)
 	if cap(b.Events) < n {
-		b.Events = make([]event.Event, n, max(n, event.DefaultBatch))
+		b.Events = make([]event.Event, n, max(n, min(2*cap(b.Events), event.DefaultBatch)))
 	}
 	b.Events = b.Events[:n]
 	var places []event.Time

@@ -1,8 +1,10 @@
 package gpulog
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -10,8 +12,8 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 )
 
-// schema maps a log's numbers to kinds and fields: those of the format, until
-// the log's own schema says otherwise.
+// schema maps a log's numbers to kinds and fields. It holds only what differs
+// from the numbers of the format.
 type schema struct {
 	kinds  map[uint32]kindEntry
 	fields map[uint32]fieldEntry
@@ -24,11 +26,12 @@ type kindEntry struct {
 
 type fieldEntry struct {
 	name  string
-	field event.Field
+	field event.Field // FieldNone if this program knows none of that name
 }
 
-func newSchema() *schema {
-	s := &schema{kinds: make(map[uint32]kindEntry), fields: make(map[uint32]fieldEntry)}
+// standard maps the numbers of the format.
+var standard = func() *schema {
+	s := &schema{make(map[uint32]kindEntry), make(map[uint32]fieldEntry)}
 	for k := event.Kind(1); k < event.NumKinds; k++ {
 		s.kinds[wireKindOf[k]] = kindEntry{k.String(), k}
 	}
@@ -36,22 +39,26 @@ func newSchema() *schema {
 		s.fields[wireFieldOf[f]] = fieldEntry{f.String(), f}
 	}
 	return s
-}
+}()
 
 func (s *schema) clone() *schema {
 	return &schema{maps.Clone(s.kinds), maps.Clone(s.fields)}
 }
 
 func (s *schema) kind(n uint32) kindEntry {
-	if k, ok := s.kinds[n]; ok {
-		return k
+	for _, t := range []*schema{s, standard} {
+		if k, ok := t.kinds[n]; ok {
+			return k
+		}
 	}
 	return kindEntry{name: fmt.Sprintf("kind_%d", n)}
 }
 
 func (s *schema) field(n uint32) fieldEntry {
-	if f, ok := s.fields[n]; ok {
-		return f
+	for _, t := range []*schema{s, standard} {
+		if f, ok := t.fields[n]; ok {
+			return f
+		}
 	}
 	return fieldEntry{name: fmt.Sprintf("field_%d", n)}
 }
@@ -74,12 +81,20 @@ func encodeSchema() ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(&p)
 }
 
+// ownSchema is what this program writes.
+var ownSchema = sync.OnceValues(encodeSchema)
+
 // update takes over the names of a schema block.
 func (s *schema) update(body []byte) error {
+	if own, err := ownSchema(); err == nil && bytes.Equal(own, body) {
+		s.kinds, s.fields = nil, nil
+		return nil
+	}
 	var p gpulog.Schema
 	if err := proto.Unmarshal(body, &p); err != nil {
 		return fmt.Errorf("schema: %w", err)
 	}
+	s.kinds, s.fields = make(map[uint32]kindEntry), make(map[uint32]fieldEntry)
 	for _, k := range p.Kinds {
 		s.kinds[k.Number] = kindEntry{k.Name, event.KindByName(k.Name)}
 	}

@@ -248,7 +248,7 @@ func (w *Writer) generation() error {
 	if err := w.writeMeta(true); err != nil {
 		return err
 	}
-	body, err := encodeSchema()
+	body, err := ownSchema()
 	if err != nil {
 		return err
 	}
