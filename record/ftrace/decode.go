@@ -46,6 +46,8 @@ func NewDecoder(l Layout, formats []*Format, o DecoderOptions) (*Decoder, error)
 		return nil, err
 	}
 	d := &Decoder{layout: l, nr: int64(o.IoctlNR), table: newTable()}
+	d.other.kind = event.KindOther
+	d.other.source = Stream
 	d.big = l.Order.Uint16([]byte{0, 1}) == 1
 	if d.nr == 0 {
 		d.nr = ioctlNR

@@ -83,10 +83,11 @@ func (o *object) bytes() []byte {
 // isNumber reports whether b is a decimal integer as JSON writes one, small
 // enough for 64 bits.
 func isNumber(b []byte) bool {
+	limit := "18446744073709551615"
 	if len(b) > 0 && b[0] == '-' {
-		b = b[1:]
+		b, limit = b[1:], "9223372036854775808"
 	}
-	if len(b) == 0 || len(b) > 19 || b[0] == '0' && len(b) > 1 {
+	if len(b) == 0 || len(b) > len(limit) || b[0] == '0' && len(b) > 1 {
 		return false
 	}
 	for _, c := range b {
@@ -94,7 +95,7 @@ func isNumber(b []byte) bool {
 			return false
 		}
 	}
-	return true
+	return len(b) < len(limit) || string(b) <= limit
 }
 
 const hexDigits = "0123456789abcdef"

@@ -46,12 +46,8 @@ func (d *Decoder) Page(cpu int32, page []byte, b *event.Batch) {
 	if commit&missedEvents != 0 {
 		d.missed(cpu, t, commit, data, size, b)
 	}
-	if size > len(data) {
-		d.note(&AnomalyBadPage)
-		size = len(data)
-	}
-	last := d.lastTime(cpu)
-	if !d.records(cpu, t, data[:size], b, last) {
+	whole := size <= len(data)
+	if !d.records(cpu, t, data[:min(size, len(data))], b, d.lastTime(cpu)) || !whole {
 		d.note(&AnomalyBadPage)
 	}
 }
@@ -106,7 +102,7 @@ func (d *Decoder) records(cpu int32, t uint64, data []byte, b *event.Batch, last
 			}
 			// A discarded event: like the kernel's reader, leave its time out.
 			n, ok := d.word(data, body)
-			if !ok || n < 4 {
+			if !ok || n < 4 || n > uint64(len(data)-body) {
 				return false
 			}
 			off = body + align4(n)

@@ -292,7 +292,6 @@ func (d *Decoder) whole(e *event.Event, p *plan, rec []byte) {
 				e.SetStr(event.FieldName, "event "+strconv.FormatUint(id, 10))
 			}
 		}
-		e.Source = "ftrace"
 		d.obj.str("bytes", hex.EncodeToString(rec[:min(len(rec), maxBytes)]))
 	} else {
 		e.SetStr(event.FieldName, p.source)

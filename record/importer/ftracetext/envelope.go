@@ -1,6 +1,10 @@
 package ftracetext
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // envelope finds the trace inside of an Android systrace HTML file: in
 // <script class="trace-data"> elements, or, in files of 2012, in a JavaScript
@@ -22,7 +26,7 @@ const (
 )
 
 // envelope takes the wrapping off a line; it reports whether a line is left.
-func (r *reader) envelope(line []byte) ([]byte, bool) {
+func (r *reader) envelope(b *event.Batch, line []byte) ([]byte, bool) {
 	v := &r.env
 	if !v.first {
 		v.first = true
@@ -44,19 +48,19 @@ func (r *reader) envelope(line []byte) ([]byte, bool) {
 		case bytes.HasPrefix(t, []byte("var linuxPerfData = ")):
 			v.state = inLegacyHTML
 		}
-		r.lastAt = -1
+		r.close(b)
 		return nil, false
 	case inLegacyHTML:
 		line = v.unescape(line)
 		if v.state != inLegacyHTML {
-			r.lastAt = -1
+			r.close(b)
 		}
 		return line, true
 	}
 	if bytes.HasPrefix(t, []byte("</script>")) {
 		r.tally.markup++
 		v.state = outsideHTML
-		r.lastAt = -1
+		r.close(b)
 		return nil, false
 	}
 	if v.state == inHTML && len(t) > 0 && (t[0] == '{' || t[0] == '[') {

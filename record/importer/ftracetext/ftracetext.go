@@ -102,6 +102,7 @@ type reader struct {
 	last    []byte // text of the event before, for the lines that continue it
 	lastAt  int    // its place in the batch, -1 if it is not there
 	lastH   ftrace.Head
+	grown   bool // last has grown since its event was made
 	heads   bool // an event with a head has been seen
 	tally   tally
 	eof     bool
@@ -139,6 +140,7 @@ func (r *reader) Next(b *event.Batch) error {
 			break
 		}
 		if len(b.Events) >= event.DefaultBatch && r.beginsEvent(line) {
+			r.settle(b)
 			return nil
 		}
 		r.lines.take()
@@ -156,6 +158,7 @@ func (r *reader) Next(b *event.Batch) error {
 // finish ends reading, for good or not.
 func (r *reader) finish(b *event.Batch, err error) {
 	r.eof = true
+	r.settle(b)
 	r.loss.flush(b)
 	if errors.Is(err, io.EOF) {
 		return
@@ -180,7 +183,7 @@ func (r *reader) note(a *event.AnomalySpec) {
 
 // line handles one line of the input.
 func (r *reader) line(b *event.Batch, line []byte) {
-	line, ok := r.envelope(line)
+	line, ok := r.envelope(b, line)
 	if !ok {
 		return
 	}
@@ -189,6 +192,7 @@ func (r *reader) line(b *event.Batch, line []byte) {
 	}
 	var h head
 	if parseHead(line, &h) {
+		r.settle(b)
 		r.heads = true
 		r.event(b, &h)
 		return
@@ -201,14 +205,14 @@ func (r *reader) line(b *event.Batch, line []byte) {
 		r.comment(line)
 	case lineHeader:
 		r.tally.headers++
-		r.lastAt = -1
+		r.close(b)
 	case lineBare:
 		r.tally.bare++
 		r.bare(b, line)
 	case lineMore:
 		if r.continuable(b) {
 			r.tally.more++
-			r.more(b, line)
+			r.more(line)
 			return
 		}
 		fallthrough
@@ -291,15 +295,30 @@ func (r *reader) add(b *event.Batch, h *ftrace.Head, text []byte) {
 	r.mapper.Map(b, h, text)
 }
 
-// more adds a line to the text of the event before and reads that event again.
-func (r *reader) more(b *event.Batch, line []byte) {
+// more adds a line to the text of the event before.
+func (r *reader) more(line []byte) {
 	if len(r.last)+len(line) >= maxText {
 		r.note(&AnomalyTruncatedText)
 		return
 	}
 	r.last = append(append(r.last, '\n'), line...)
+	r.grown = true
+}
+
+// settle reads the event before again if its text has grown.
+func (r *reader) settle(b *event.Batch) {
+	if !r.grown || r.lastAt < 0 {
+		return
+	}
+	r.grown = false
 	b.Events = b.Events[:r.lastAt]
 	r.mapper.Map(b, &r.lastH, r.last)
+}
+
+// close ends the event before: no further line belongs to it.
+func (r *reader) close(b *event.Batch) {
+	r.settle(b)
+	r.lastAt = -1
 }
 
 // Meta describes the input.

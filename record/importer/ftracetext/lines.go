@@ -47,19 +47,19 @@ func (l *lineReader) peek() ([]byte, error) {
 				l.lo, from, l.skip = end+1, end+1, false
 				continue
 			}
-			return l.found(end, end+1, false), nil
+			return l.found(end, end+1), nil
 		}
 		from = l.hi
 		switch {
 		case l.skip:
 			l.lo, l.hi, from = 0, 0, 0
-		case l.hi-l.lo >= maxLine:
+		case l.hi-l.lo > maxLine:
 			l.skip = true
-			return l.found(l.hi, l.hi, true), nil
+			return l.found(l.hi, l.hi), nil
 		}
 		if l.err != nil {
 			if l.lo < l.hi {
-				return l.found(l.hi, l.hi, false), nil
+				return l.found(l.hi, l.hi), nil
 			}
 			return nil, l.err
 		}
@@ -67,12 +67,14 @@ func (l *lineReader) peek() ([]byte, error) {
 	}
 }
 
-func (l *lineReader) found(end, next int, cut bool) []byte {
-	line := l.buf[l.lo:end]
-	if n := len(line); n > 0 && line[n-1] == '\r' {
+// found is the line up to end, cut if it is too long; the next one begins at next.
+func (l *lineReader) found(end, next int) []byte {
+	l.cut = end-l.lo > maxLine
+	line := l.buf[l.lo:min(end, l.lo+maxLine)]
+	if n := len(line); n > 0 && line[n-1] == '\r' && !l.cut {
 		line = line[:n-1]
 	}
-	l.line, l.next, l.cut = line, next, cut
+	l.line, l.next = line, next
 	l.number++
 	return line
 }
