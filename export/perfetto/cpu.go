@@ -73,6 +73,9 @@ func (w *Writer) addSched(r *correlate.Sched) error {
 	return nil
 }
 
+// pid32 is a tid as sched events hold it: 0 is the idle thread.
+func pid32(v int64) uint64 { return uint64(min(max(v, 0), 1<<31-1)) }
+
 // prioOf is the priority, or that of an ordinary thread where none is known.
 func prioOf(p correlate.OptInt) int64 {
 	if p.OK {
@@ -222,12 +225,12 @@ func (b *bundles) flush() {
 	if b.n == 0 {
 		return
 	}
-	flags := uint64(flagNeeds)
+	flags := byte(flagNeeds)
 	if !b.begun {
 		flags, b.begun = flagCleared, true
 	}
 	// Without a time: the events have their own.
-	b.out.buf = append(b.out.buf[:0], fieldSequence<<3, seqFtrace, fieldFlags<<3, byte(flags))
+	b.out.buf = append(b.out.buf[:0], fieldSequence<<3, seqFtrace, fieldFlags<<3, flags)
 	b.out.buf = appendBytes(b.out.buf, fieldFtrace, b.body)
 	b.out.send()
 	b.n = 0

@@ -33,6 +33,7 @@ type drawer struct {
 	later     minHeap[later, *later]
 	ends      minHeap[opened, *opened]
 	seq       uint64
+	wakes     []*wake
 	free      []*openJob
 	lossL     *lanes
 	odd       *track // anomalies
@@ -90,12 +91,15 @@ func newDrawer(o *Writer, out *packets, sum *correlate.Summary) *drawer {
 		plain: map[string]*track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}}
 	d.start, d.end = int64(sum.Start), int64(sum.End)
 	if !sum.Start.Known() || !sum.End.Known() {
-		d.start, d.end = 0, 0
+		d.start, d.end = max(o.m.min, 0), max(o.m.max, 0)
+	}
+	if o.m.min != never { // rows may begin before the first event: complete ones are told at their end
+		d.start, d.end = min(d.start, o.m.min), max(d.end, o.m.max)
 	}
 	if d.start < 0 {
 		out.base = -d.start
 	}
-	d.tr = &trackWriter{out: out, start: d.start}
+	d.tr = &trackWriter{out: out, m: o.m, start: d.start}
 	return d
 }
 

@@ -92,16 +92,16 @@ func (d *drawer) drawIoctl(r *correlate.Ioctl, k *key) {
 	t := d.m.thread(r.ProcessID, r.PID, r.TID)
 	end, how := d.endOf(k.start, k.end, r.EndKind, procOf(t))
 	on, overlaps := d.beginThread(t, k.start, end)
-	d.buf = strconv.AppendUint(append(d.buf[:0], "0x"...), r.Cmd, 16)
 	if r.Name != "" {
 		d.w.name(r.Name)
 	} else {
-		d.w.name("ioctl " + string(d.buf))
+		d.buf = appendCmd(append(d.buf[:0], "ioctl "...), r.Cmd)
+		d.w.name(string(d.buf))
 	}
 	d.w.category(catIoctl)
 	d.w.argInt(argIoctlID, int64(r.ID))
 	d.w.argStr(argDevice, firstOf(d.deviceArg(r.DeviceID), r.Driver))
-	d.buf = fmt.Appendf(d.buf[:0], "0x%08x", r.Cmd)
+	d.buf = appendCmd(d.buf[:0], r.Cmd)
 	d.w.argBytes(argCmd, d.buf)
 	d.w.argStr(argRole, r.Role)
 	d.argDur(argResult, r.Result)
@@ -111,18 +111,27 @@ func (d *drawer) drawIoctl(r *correlate.Ioctl, k *key) {
 	}
 	d.callTail(t, how, d.m.reason(tabIoctl, r.ID), overlaps, !r.StartNS.OK)
 	woken := d.m.wakeOf(r.ID)
-	d.links(tabIoctl, r.ID, func(l *link) (arg, bool) {
-		if l.srcT == tabJob {
-			return argJob, woken == never
-		}
-		return argAPI, l.srcT == tabAPI
-	})
+	if woken == never {
+		d.links(tabIoctl, r.ID, callLink)
+	} else {
+		d.links(tabIoctl, r.ID, apiLink)
+	}
 	d.flows(slotIoctl, r.ID)
 	d.w.end()
 	if w := woken; w != never && w < end {
 		d.announce(later{key: key{start: w, end: end, class: classWake}, op: opWoken,
-			wake: &wake{thread: t, track: on, start: w, end: end, ioctl: r.ID}})
+			wake: d.newWake(wake{thread: t, track: on, start: w, end: end, ioctl: r.ID})})
 	}
+}
+
+// appendCmd adds a request number as "0xc0306440".
+func appendCmd(b []byte, cmd uint64) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, "0x"...)
+	for shift := 28; shift >= 0; shift -= 4 {
+		b = append(b, hex[cmd>>shift&15])
+	}
+	return b
 }
 
 func (d *drawer) deviceArg(id correlate.ID) string {
@@ -151,7 +160,7 @@ func (d *drawer) drawWait(r *correlate.FenceWait, k *key) {
 		b = appendPair(append(b, ' '), r.Context.V, r.Seqno.V)
 	}
 	d.buf = b
-	d.w.nameBytes(b)
+	d.w.nameOnce(b)
 	d.w.category(catFenceWait)
 	d.waitArgs(r)
 	d.argDur(argWaitNS, r.WaitNS)
@@ -166,17 +175,15 @@ func (d *drawer) drawWait(r *correlate.FenceWait, k *key) {
 	}
 	woken := info != nil && info.woken != never && info.woken < end
 	if !woken {
-		d.links(tabWait, r.ID, waitLinkKey)
+		d.links(tabWait, r.ID, waitLink)
 		d.flows(slotWait, r.ID)
 	}
 	d.w.end()
 	if woken {
 		d.announce(later{key: key{start: info.woken, end: end, class: classWake}, op: opWoken,
-			wake: &wake{thread: t, track: on, start: info.woken, end: end, r: *r}})
+			wake: d.newWake(wake{thread: t, track: on, start: info.woken, end: end, r: *r})})
 	}
 }
-
-func waitLinkKey(l *link) (arg, bool) { return argJob, l.srcT == tabJob }
 
 // waitArgs writes what a wait and its wake both have.
 func (d *drawer) waitArgs(r *correlate.FenceWait) {
@@ -194,7 +201,18 @@ func (d *drawer) waitArgs(r *correlate.FenceWait) {
 	}
 }
 
+func (d *drawer) newWake(k wake) *wake {
+	if n := len(d.wakes); n > 0 {
+		p := d.wakes[n-1]
+		d.wakes = d.wakes[:n-1]
+		*p = k
+		return p
+	}
+	return &k
+}
+
 func (d *drawer) drawWoken(k *wake) {
+	defer func() { d.wakes = append(d.wakes, k) }()
 	on := k.track
 	if !on.nests(k.end) && k.thread != nil {
 		on = d.beside(k.thread, k.start, k.end)
@@ -205,14 +223,14 @@ func (d *drawer) drawWoken(k *wake) {
 	if k.ioctl != 0 {
 		d.w.argInt(argIoctlID, int64(k.ioctl))
 		d.w.argInt(argWakeNS, k.end-k.start)
-		d.links(tabIoctl, k.ioctl, waitLinkKey)
+		d.links(tabIoctl, k.ioctl, waitLink)
 		d.flows(slotIoctlWoken, k.ioctl)
 		d.w.end()
 		return
 	}
 	d.waitArgs(&k.r)
 	d.argDur(argWakeNS, k.r.WakeNS)
-	d.links(tabWait, k.r.ID, waitLinkKey)
+	d.links(tabWait, k.r.ID, waitLink)
 	d.flows(slotWoken, k.r.ID)
 	d.w.end()
 }

@@ -10,9 +10,11 @@ import (
 
 // openJob is a job of which slices are still to be drawn.
 type openJob struct {
-	r    correlate.Job
-	j    *jobInfo
-	refs int // slices announced
+	r        correlate.Job
+	j        *jobInfo
+	refs     int    // slices announced
+	what     string // what it is called
+	isKernel bool
 }
 
 func (d *drawer) newOpenJob(r *correlate.Job, j *jobInfo) *openJob {
@@ -41,6 +43,7 @@ func (d *drawer) drawJob(r *correlate.Job, _ *key) {
 	}
 	o := d.newOpenJob(r, j)
 	o.refs = 1
+	o.what, o.isKernel = d.what(r)
 	if j.flags&(jobQueued|jobHidden) != 0 {
 		d.countJob(j)
 	}
@@ -132,15 +135,14 @@ func appendJobID(b []byte, r *correlate.Job) []byte {
 
 // jobHeader writes name, category and colour of a slice of a job.
 func (d *drawer) jobHeader(o *openJob, c category, last bool) {
-	what, isKernel := d.what(&o.r)
-	b := appendJobID(append(d.buf[:0], what...), &o.r)
+	b := appendJobID(append(d.buf[:0], o.what...), &o.r)
 	if last && o.r.Error.OK && o.r.Error.V != 0 {
 		b = append(append(append(b, " ("...), errorName(o.r.Error.V)...), ')')
 	}
 	d.buf = b
-	d.w.nameBytes(b)
+	d.w.nameOnce(b)
 	d.w.category(c)
-	if !isKernel && o.r.ProcessID != 0 {
+	if !o.isKernel && o.r.ProcessID != 0 {
 		d.buf = strconv.AppendInt(append(d.buf[:0], "process "...), int64(o.r.ProcessID), 10)
 		d.w.correlation(d.buf)
 	}
@@ -169,8 +171,7 @@ func (d *drawer) jobArgs(o *openJob) {
 
 func (d *drawer) argFence(a arg, ctx, seq correlate.OptUint) {
 	if ctx.OK && seq.OK {
-		d.buf = appendPair(d.buf[:0], ctx.V, seq.V)
-		d.w.argBytes(a, d.buf)
+		d.w.argPair(a, ctx.V, seq.V)
 	}
 }
 
@@ -205,7 +206,7 @@ func (d *drawer) drawQueued(o *openJob) {
 		d.argJobEnd(j)
 		d.w.argStr(argUnmatchedReason, d.m.reason(tabJob, r.ID))
 	}
-	d.links(tabJob, r.ID, func(l *link) (arg, bool) { return argIoctl, l.srcT == tabIoctl })
+	d.links(tabJob, r.ID, ioctlLink)
 	d.flows(slotQueued, r.ID)
 	d.w.end()
 }
@@ -233,7 +234,7 @@ func (d *drawer) drawRunning(o *openJob) {
 	}
 	d.argJobEnd(j)
 	d.w.argStr(argUnmatchedReason, d.m.reason(tabJob, r.ID))
-	d.links(tabJob, r.ID, jobLinkKey(d.m))
+	d.links(tabJob, r.ID, jobLink)
 	d.flows(slotRunning, r.ID)
 	d.w.end()
 	d.release(o)
@@ -306,11 +307,11 @@ func (d *drawer) drawStage(l *later) {
 	switch l.op {
 	case opStageQueue:
 		d.buf = appendJobID(append(d.buf[:0], "queued"...), &o.r)
-		d.w.nameBytes(d.buf)
+		d.w.nameOnce(d.buf)
 		d.w.category(catStageQueue)
 	case opStageHW:
 		d.buf = appendJobID(append(d.buf[:0], "hw queue"...), &o.r)
-		d.w.nameBytes(d.buf)
+		d.w.nameOnce(d.buf)
 		d.w.category(catStageHWQueue)
 	default:
 		d.dependency(&d.m.deps[l.dep])
@@ -328,7 +329,7 @@ func (d *drawer) dependency(x *dep) {
 		b = appendPair(append(b, ' '), x.ctx.V, x.seq.V)
 	}
 	d.buf = b
-	d.w.nameBytes(b)
+	d.w.nameOnce(b)
 	d.w.category(catStageDependency)
 	d.w.argInt(argDependsOnJobID, int64(x.on))
 	if other != nil && other.ring != nil {
@@ -337,41 +338,58 @@ func (d *drawer) dependency(x *dep) {
 	d.argFence(argDependsOnFence, x.ctx, x.seq)
 }
 
-// jobLinkKey names the links that job.running shows: its predecessors.
-func jobLinkKey(m *model) func(*link) (arg, bool) {
-	return func(l *link) (arg, bool) {
-		if l.srcT == tabIoctl {
-			return argIoctl, true
-		}
-		switch m.words[l.rule] {
-		case ruleJobRun:
-			return argRun, true
-		case ruleJobDone:
-			return argDone, true
-		case ruleJobFence:
-			return argFence, true
-		}
-		return 0, false
+// The links that slices show: their predecessors, by name.
+func apiLink(_ *model, l *link) (arg, bool)   { return argAPI, l.srcT == tabAPI }
+func ioctlLink(_ *model, l *link) (arg, bool) { return argIoctl, l.srcT == tabIoctl }
+func waitLink(_ *model, l *link) (arg, bool)  { return argJob, l.srcT == tabJob }
+func resetLink(_ *model, _ *link) (arg, bool) { return argReset, true }
+
+// callLink is for an ioctl that shows the job it waits for itself.
+func callLink(_ *model, l *link) (arg, bool) {
+	if l.srcT == tabJob {
+		return argJob, true
 	}
+	return argAPI, l.srcT == tabAPI
+}
+
+func jobLink(m *model, l *link) (arg, bool) {
+	if l.srcT == tabIoctl {
+		return argIoctl, true
+	}
+	switch m.words[l.rule] {
+	case ruleJobRun:
+		return argRun, true
+	case ruleJobDone:
+		return argDone, true
+	case ruleJobFence:
+		return argFence, true
+	}
+	return 0, false
 }
 
 // links writes the dictionary of the links to a row that pick names. Of
 // several with one name the first is written.
-func (d *drawer) links(t tableCode, id correlate.ID, pick func(*link) (arg, bool)) {
+func (d *drawer) links(t tableCode, id correlate.ID, pick func(*model, *link) (arg, bool)) {
+	h := d.m.linkHead[t].get(id)
+	if h == nil {
+		return
+	}
 	var seen [numArgs]bool
 	any := false
-	d.m.linksTo(t, id, func(l *link) {
-		a, ok := pick(l)
+	for i := *h; i != 0; {
+		l := &d.m.links[i-1]
+		i = l.next
+		a, ok := pick(d.m, l)
 		if !ok || seen[a] {
-			return
+			continue
 		}
 		if !any {
 			any = true
 			d.w.linkBegin()
 		}
 		seen[a] = true
-		d.w.link(a, d.m.words[l.rule], d.m.words[l.conf])
-	})
+		d.w.link(a, word{l.rule, d.m.words[l.rule]}, word{l.conf, d.m.words[l.conf]})
+	}
 	if any {
 		d.w.linkEnd()
 	}

@@ -39,7 +39,7 @@ func (d *drawer) drawActivity(r *correlate.GPUActivity, k *key) {
 	}
 	d.argDur(argCorrelationID, r.CorrelationID)
 	d.argDur(argDurNS, r.DurNS)
-	d.links(tabActivity, r.ID, func(l *link) (arg, bool) { return argAPI, l.srcT == tabAPI })
+	d.links(tabActivity, r.ID, apiLink)
 	d.w.argStr(argUnmatchedReason, d.m.reason(tabActivity, r.ID))
 	d.flows(slotActivity, r.ID)
 	d.w.end()
@@ -183,7 +183,7 @@ func (d *drawer) drawReset(r *correlate.Reset, k *key) {
 	d.w.argStr(argDevice, v.arg)
 	d.w.argStr(argHWFence, r.HWFence)
 	d.w.argText(argLog, r.Log)
-	d.links(tabReset, r.ID, func(*link) (arg, bool) { return argReset, true })
+	d.links(tabReset, r.ID, resetLink)
 	d.w.end()
 }
 
@@ -202,7 +202,12 @@ func (d *drawer) drawCounter(r *correlate.Counter, k *key) {
 		if unit != "" {
 			unit = " " + unit
 		}
-		t = &track{parent: parent, name: r.Name, counter: true, unit: unit, rank: 40}
+		name := r.Name
+		switch name {
+		case "utilisation", "backlog", "resets", "idle": // ours
+			name += " (sampled)"
+		}
+		t = &track{parent: parent, name: name, counter: true, unit: unit, rank: 40}
 		d.plain[path] = t
 	}
 	d.w.countReal(d.tr.id(t), k.start, r.Value)

@@ -25,6 +25,8 @@ const (
 	teCounter     = 30
 	teDouble      = 44
 	teFlows       = 47
+	teNameText0   = 23<<3&0x7f | 2 | 0x80 // tag of the name in place, first byte
+	teNameText1   = 23 << 3 >> 7
 )
 
 // Interned strings are forgotten beyond these, with a packet that says so.
@@ -45,6 +47,7 @@ type eventWriter struct {
 	out      *packets
 	cats     [numCategories]uint64
 	args     [numArgs]uint64
+	words    [256]uint64
 	catNames table
 	names    table
 	strs     table
@@ -71,6 +74,7 @@ func newEventWriter(out *packets) *eventWriter {
 func (w *eventWriter) forget() {
 	clear(w.cats[:])
 	clear(w.args[:])
+	clear(w.words[:])
 	w.catNames.ids, w.names.ids, w.strs.ids = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	w.nextCat, w.nextArg, w.interned, w.bytes = 0, 0, 0, 0
 	w.fresh = true
@@ -87,23 +91,30 @@ func (w *eventWriter) start(typ byte, track uint64, t int64) {
 	w.ev = binary.AppendUvarint(w.ev, track)
 }
 
-// end writes the event.
+// end writes the event. All lengths are known: the packet is put together in
+// the output, with one copy.
 func (w *eventWriter) end() {
-	p := w.out
-	flags := uint64(flagNeeds)
+	flags := byte(flagNeeds)
 	if w.fresh {
 		flags, w.fresh = flagCleared, false
 	}
-	p.head(seqEvents, flags, w.t)
-	p.buf = append(p.buf, fieldTrackEvent<<3|2)
-	p.buf = binary.AppendUvarint(p.buf, uint64(len(w.ev)))
-	p.buf = append(p.buf, w.ev...)
+	p := w.out
+	var h [20]byte
+	head := p.appendHead(h[:0], seqEvents, flags, w.t)
+	n := len(head) + 1 + uvarintLen(uint64(len(w.ev))) + len(w.ev)
 	if len(w.in) > 0 {
-		p.buf = append(p.buf, fieldInterned<<3|2)
-		p.buf = binary.AppendUvarint(p.buf, uint64(len(w.in)))
-		p.buf = append(p.buf, w.in...)
+		n += 1 + uvarintLen(uint64(len(w.in))) + len(w.in)
 	}
-	p.send()
+	b := binary.AppendUvarint(append(p.out, 1<<3|2), uint64(n))
+	b = append(b, head...)
+	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2), uint64(len(w.ev)))
+	b = append(b, w.ev...)
+	if len(w.in) > 0 {
+		b = binary.AppendUvarint(append(b, fieldInterned<<3|2), uint64(len(w.in)))
+		b = append(b, w.in...)
+	}
+	p.out = b
+	p.sent()
 }
 
 // define adds a new interned string to the packet.
@@ -158,9 +169,17 @@ func (w *eventWriter) name(s string) {
 	w.ev = binary.AppendUvarint(w.ev, w.intern(&w.names, s))
 }
 
-func (w *eventWriter) nameBytes(s []byte) {
-	w.ev = append(w.ev, teName<<3)
-	w.ev = binary.AppendUvarint(w.ev, w.internBytes(&w.names, s))
+// maxOnce is the length up to which a name that comes once or twice is
+// shorter in place than interned.
+const maxOnce = 40
+
+// nameOnce is name for one that hardly comes again.
+func (w *eventWriter) nameOnce(s []byte) {
+	if len(s) > maxOnce || !utf8.Valid(s) {
+		w.ev = binary.AppendUvarint(append(w.ev, teName<<3), w.internBytes(&w.names, s))
+		return
+	}
+	w.ev = append(append(w.ev, teNameText0, teNameText1, byte(len(s))), s...)
 }
 
 func (w *eventWriter) category(c category) {
@@ -223,6 +242,19 @@ func (w *eventWriter) argStr(a arg, s string) {
 
 func (w *eventWriter) argBytes(a arg, s []byte) { w.annotate(a, 17, w.internBytes(&w.strs, s)) }
 
+// argPair writes "context:seqno", in place: it is shorter than what interning takes.
+func (w *eventWriter) argPair(a arg, context, seqno uint64) {
+	id := w.argID(a)
+	i := len(w.ev)
+	b := binary.AppendUvarint(append(w.ev, teAnnotations<<3|2, 0, 1<<3), id)
+	b = append(b, 6<<3|2, 0)
+	j := len(b)
+	b = appendPair(b, context, seqno)
+	b[j-1] = byte(len(b) - j)
+	b[i+1] = byte(len(b) - i - 2)
+	w.ev = b
+}
+
 // argText writes a string that will hardly come again: it is not interned.
 func (w *eventWriter) argText(a arg, s string) {
 	if s == "" {
@@ -234,10 +266,23 @@ func (w *eventWriter) argText(a arg, s string) {
 	w.ev = appendBytes(w.ev, teAnnotations, w.sub)
 }
 
+// word is a string that is known by a small number; its iid is remembered.
+type word struct {
+	n    uint8
+	text string
+}
+
+func (w *eventWriter) wordID(x word) uint64 {
+	if w.words[x.n] == 0 {
+		w.words[x.n] = w.intern(&w.strs, x.text)
+	}
+	return w.words[x.n]
+}
+
 // linkBegin, link and linkEnd write the dictionary `links`.
 func (w *eventWriter) linkBegin() { w.dict = appendUint(w.dict[:0], 1, w.argID(argLinks)) }
 
-func (w *eventWriter) link(key arg, rule, confidence string) {
+func (w *eventWriter) link(key arg, rule, confidence word) {
 	b := appendUint(w.sub[:0], 1, w.argID(key))
 	b = w.linkPart(b, argRule, rule)
 	b = w.linkPart(b, argConfidence, confidence)
@@ -245,8 +290,8 @@ func (w *eventWriter) link(key arg, rule, confidence string) {
 	w.dict = appendBytes(w.dict, 11, b)
 }
 
-func (w *eventWriter) linkPart(b []byte, a arg, v string) []byte {
-	id, iid := w.argID(a), w.intern(&w.strs, v)
+func (w *eventWriter) linkPart(b []byte, a arg, v word) []byte {
+	id, iid := w.argID(a), w.wordID(v)
 	i := len(b)
 	b = append(b, 11<<3|2, 0, 1<<3)
 	b = binary.AppendUvarint(b, id)
@@ -267,8 +312,20 @@ func (w *eventWriter) correlation(s []byte) {
 
 // sliceEnd closes the innermost open slice of a track.
 func (w *eventWriter) sliceEnd(track uint64, t int64) {
-	w.start(typeEnd, track, t)
-	w.end()
+	if w.fresh {
+		w.start(typeEnd, track, t)
+		w.end()
+		return
+	}
+	// The commonest packet, at most 32 bytes, straight into the output.
+	p := w.out
+	i := len(p.out)
+	b := p.appendHead(append(p.out, 1<<3|2, 0), seqEvents, flagNeeds, t)
+	j := len(b)
+	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2, 0, teType<<3, typeEnd, teTrack<<3), track)
+	b[j+1], b[i+1] = byte(len(b)-j-2), byte(len(b)-i-2)
+	p.out = b
+	p.sent()
 }
 
 func (w *eventWriter) count(track uint64, t int64, v int64) {

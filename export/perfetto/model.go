@@ -221,6 +221,7 @@ type flowNode struct {
 // model is what is known of the trace.
 type model struct {
 	procs    map[procKey]*proc
+	cache    [256]threadSlot
 	devices  map[correlate.ID]*device
 	rings    map[ringKey]*ring
 	ringList []*ring // in order of coming
@@ -244,8 +245,38 @@ type model struct {
 	nodes    []flowNode
 	flowHead [numSlots]idTable[uint32]
 
+	oddIDs   map[int64]uint64 // pids and tids that the format cannot hold
+	min, max int64            // of the times of all rows
 	counters event.Counters
 }
+
+// see widens the range of the trace.
+func (m *model) see(start, end int64) {
+	if m.min == never || start < m.min {
+		m.min = start
+	}
+	if end == forever {
+		end = start
+	}
+	m.max = max(m.max, end)
+}
+
+// pid returns a pid or tid as a descriptor may hold it. 0 is the idle process,
+// and what is negative or beyond 31 bits becomes 0: those get a number of their
+// own above all that a kernel gives.
+func (m *model) pid(v int64) uint64 {
+	if v > 0 && v < firstOddID {
+		return uint64(v)
+	}
+	n, ok := m.oddIDs[v]
+	if !ok {
+		n = firstOddID + uint64(len(m.oddIDs))
+		m.oddIDs[v] = n
+	}
+	return n
+}
+
+const firstOddID = 1 << 30
 
 type procKey struct {
 	id  correlate.ID
@@ -260,7 +291,7 @@ type ringKey struct {
 func newModel() *model {
 	return &model{
 		procs: map[procKey]*proc{}, devices: map[correlate.ID]*device{}, rings: map[ringKey]*ring{},
-		words: []string{""}, wordIDs: map[string]uint8{"": 0},
+		oddIDs: map[int64]uint64{}, min: never, max: never, words: []string{""}, wordIDs: map[string]uint8{"": 0},
 	}
 }
 
@@ -298,8 +329,26 @@ func (m *model) proc(id correlate.ID, pid correlate.OptInt) *proc {
 // thread returns the thread of a row, or nil if the row names neither thread
 // nor process. A thread without a process stands under pid = tid.
 func (m *model) thread(id correlate.ID, pid, tid correlate.OptInt) *thread {
+	c := &m.cache[(uint64(id)*31+uint64(tid.V))%uint64(len(m.cache))]
+	if c.t == nil || c.id != id || c.pid != pid || c.tid != tid {
+		*c = threadSlot{id, pid, tid, m.findThread(id, pid, tid)}
+	}
+	return c.t
+}
+
+// threadSlot is a lookup that is remembered.
+type threadSlot struct {
+	id       correlate.ID
+	pid, tid correlate.OptInt
+	t        *thread
+}
+
+func (m *model) findThread(id correlate.ID, pid, tid correlate.OptInt) *thread {
 	if !tid.OK {
 		tid = pid
+	}
+	if tid.V == 0 && pid.V == 0 {
+		return nil // the idle thread of some CPU: the event is nobody's
 	}
 	inferred := id == 0 && !pid.OK && tid.OK
 	if !pid.OK {
@@ -380,19 +429,6 @@ func (m *model) indexLinks() {
 		l := &m.links[i]
 		h := m.linkHead[l.dstT].put(l.dst)
 		l.next, *h = *h, uint32(i+1)
-	}
-}
-
-// linksTo calls f for every link to a row.
-func (m *model) linksTo(t tableCode, id correlate.ID, f func(*link)) {
-	h := m.linkHead[t].get(id)
-	if h == nil {
-		return
-	}
-	for i := *h; i != 0; {
-		l := &m.links[i-1]
-		f(l)
-		i = l.next
 	}
 }
 

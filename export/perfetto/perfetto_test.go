@@ -156,8 +156,8 @@ GPU 0 (mockgpu) > ring gfx > backlog > queued | job.queued | gemm #54 | 120-150 
 GPU 0 (mockgpu) > ring gfx > backlog > queued | job.stage.queue | queued #54 | 120-150 in gemm #54
 GPU 0 (mockgpu) > ring gfx | job.running | gemm #54 | 150-700 flows [4 5]
 process 7 > thread 7 | cuda_driver | cuStreamSynchronize | 300-900 flows [3]
-process 7 > thread 7 | ioctl | ioctl 0x6441 | 310-890 in cuStreamSynchronize flows [3]
-process 7 > thread 7 | fence_wait | wait fence 8:27 | 320-800 in ioctl 0x6441
+process 7 > thread 7 | ioctl | ioctl 0x00006441 | 310-890 in cuStreamSynchronize flows [3]
+process 7 > thread 7 | fence_wait | wait fence 8:27 | 320-800 in ioctl 0x00006441
 process 7 > thread 7 | fence_wake | woken | 705-800 in wait fence 8:27 flows [5]
 GPU 0 (mockgpu) > ring gfx > backlog | 50 = 0 jobs
 GPU 0 (mockgpu) > ring gfx > backlog | 120 = 1 jobs
@@ -413,6 +413,54 @@ func TestNegativeTimes(t *testing.T) {
 	if s := rep.Slices[0]; s.End-s.Start != 100 {
 		t.Errorf("%d-%d", s.Start, s.End)
 	}
+}
+
+// Complete events are told at their end: rows may begin before the first event.
+func TestRowBeforeStart(t *testing.T) {
+	rows := &correlate.Rows{APICalls: []correlate.APICall{{ID: 1, PID: num(3), TID: num(3), Name: "a", StartNS: at(10), EndNS: at(100), EndKind: "returned"}},
+		Jobs: []correlate.Job{{ID: 1, Ring: "r", Comm: "x", QueuedNS: at(110), RunNS: at(120), DeviceStartNS: at(120), DoneNS: at(130), EndKind: "done"}}}
+	read(t, rows, summary(100, 120))
+}
+
+// Pids that the format cannot hold stay apart, and none becomes the idle process.
+func TestOddPIDs(t *testing.T) {
+	rows := &correlate.Rows{}
+	for i, id := range []int64{-5, -6, 0, 1 << 40} {
+		rows.APICalls = append(rows.APICalls, correlate.APICall{ID: correlate.ID(i + 1), PID: num(id), TID: num(id + 1), Name: "a", StartNS: at(10), EndNS: at(100), EndKind: "returned"})
+	}
+	rep := read(t, rows, summary(0, 200))
+	seen := map[int32]bool{}
+	for _, tr := range rep.Tracks {
+		if tr.IsProcess {
+			seen[tr.PID] = true
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("%d processes of 4", len(seen))
+	}
+}
+
+// What has no thread is drawn all the same, and said.
+func TestNoThread(t *testing.T) {
+	rows := &correlate.Rows{
+		Ioctls:   []correlate.Ioctl{{ID: 1, Name: "I", StartNS: at(10), EndNS: at(20), EndKind: "returned"}, {ID: 2, Name: "I", StartNS: at(15), EndNS: at(25), EndKind: "returned"}},
+		Others:   []correlate.Other{{ID: 1, Name: "odd", TSNS: at(30), PID: num(0), TID: num(0), Fields: `{"a":1}`}, {ID: 2, Name: "never"}},
+		Marks:    []correlate.Mark{{ID: 1, PID: num(3), TID: num(4), TSNS: at(40), Category: "user", Name: "here"}},
+		Losses:   []correlate.Loss{{ID: 1, Stream: "ftrace", CPU: num(1), StartNS: at(12), EndNS: at(22), Count: unum(37)}, {ID: 2, Stream: "bpf", StartNS: at(14), EndNS: at(18)}},
+		Counters: []correlate.Counter{{Name: "power", TSNS: at(50), Value: 1.5, Unit: "W"}},
+		LogLines: []correlate.LogLine{{TSNS: at(60), Text: "Xid 31", Code: num(31)}},
+	}
+	same(t, show(read(t, rows, summary(0, 100))), `
+gpurec > no thread | ioctl | I | 10-20
+gpurec > losses | loss | lost 37 events | 12-22
+gpurec > losses | loss | lost events | 14-18
+gpurec > no thread | ioctl | I | 15-25
+gpurec > events without a thread | other | odd | 30
+process 3 > thread 4 | user | here | 40
+power | 50 = 1.5 W
+gpurec > kernel log | log_line | Xid 31 | 60
+gpurec > anomalies | anomaly | perfetto_no_time | 100
+gpurec > anomalies | anomaly | perfetto_no_thread | 100`)
 }
 
 func TestNames(t *testing.T) {

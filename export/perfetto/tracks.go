@@ -42,6 +42,7 @@ func (t *track) childCounter(name, unit string, rank int32) *track {
 // trackWriter gives uuids and writes descriptors, on a sequence of their own.
 type trackWriter struct {
 	out   *packets
+	m     *model
 	start int64
 	last  uint64
 	begun bool
@@ -56,7 +57,7 @@ func (w *trackWriter) root() {
 }
 
 func (w *trackWriter) send(desc []byte) {
-	flags := uint64(flagNeeds)
+	flags := byte(flagNeeds)
 	if !w.begun {
 		flags, w.begun = flagCleared, true
 	}
@@ -82,9 +83,9 @@ func (w *trackWriter) describe(t *track) {
 	b := appendUint(nil, tdUUID, t.uuid)
 	switch {
 	case t.process != nil:
-		b = appendBytes(b, tdProcess, t.process.descriptor(w.out))
+		b = appendBytes(b, tdProcess, t.process.descriptor(w))
 	case t.thread != nil:
-		b = appendBytes(b, tdThread, t.thread.descriptor())
+		b = appendBytes(b, tdThread, t.thread.descriptor(w.m))
 	default:
 		b = appendString(b, tdName, valid(t.name))
 	}
@@ -145,19 +146,8 @@ func (l *lanes) track(i int) *track {
 	return l.tracks[i]
 }
 
-// maxPID bounds process and thread ids of the kernel (PID_MAX_LIMIT is 2^22);
-// larger ones, which other sources may give, still fit the format's int32.
-const maxPID = 1<<31 - 1
-
-func pid32(v int64) uint64 {
-	if v < 0 || v > maxPID {
-		return maxPID
-	}
-	return uint64(v)
-}
-
-func (p *proc) descriptor(out *packets) []byte {
-	b := appendUint(nil, 1, pid32(p.pid))
+func (p *proc) descriptor(w *trackWriter) []byte {
+	b := appendUint(nil, 1, w.m.pid(p.pid))
 	if name := p.label(); name != "" {
 		b = appendString(b, 6, valid(name))
 	}
@@ -165,14 +155,14 @@ func (p *proc) descriptor(out *packets) []byte {
 		b = appendString(b, 2, valid(p.cmdline))
 	}
 	if p.start.OK && int64(p.start.V) > 0 {
-		b = appendUint(b, 7, out.ts(int64(p.start.V)))
+		b = appendUint(b, 7, w.out.ts(int64(p.start.V)))
 	}
 	return b
 }
 
-func (t *thread) descriptor() []byte {
-	b := appendUint(nil, 1, pid32(t.proc.pid))
-	b = appendUint(b, 2, pid32(t.tid))
+func (t *thread) descriptor(m *model) []byte {
+	b := appendUint(nil, 1, m.pid(t.proc.pid))
+	b = appendUint(b, 2, m.pid(t.tid))
 	if t.name != "" {
 		b = appendString(b, 5, valid(t.name))
 	}

@@ -1,7 +1,6 @@
 package perfetto
 
 import (
-	"bufio"
 	"encoding/binary"
 	"io"
 
@@ -65,48 +64,55 @@ func appendFixed64(b []byte, field protowire.Number, v uint64) []byte {
 
 // packets writes TracePackets to w. Its first error sticks: later calls do nothing.
 type packets struct {
-	w    *bufio.Writer
-	base int64 // added to every time, so that none is negative
-	buf  []byte
+	w    io.Writer
+	base int64  // added to every time, so that none is negative
+	out  []byte // packets not yet written
+	buf  []byte // packet under construction
 	err  error
 	n    int64 // bytes written
 }
 
+// flushBytes is how much is written at once.
+const flushBytes = 256 << 10
+
 func newPackets(w io.Writer) *packets {
-	return &packets{w: bufio.NewWriterSize(w, 256<<10)}
+	return &packets{w: w, out: make([]byte, 0, flushBytes+64<<10)}
 }
 
 // ts returns a time as the trace holds it.
 func (p *packets) ts(t int64) uint64 { return uint64(t + p.base) }
 
-// head begins a packet in p.buf.
-func (p *packets) head(seq, flags uint64, t int64) {
-	b := append(p.buf[:0], fieldSequence<<3, byte(seq))
+// appendHead begins a packet.
+func (p *packets) appendHead(b []byte, seq, flags byte, t int64) []byte {
+	b = append(b, fieldSequence<<3, seq)
 	if flags != 0 {
-		b = append(b, fieldFlags<<3, byte(flags))
+		b = append(b, fieldFlags<<3, flags)
 	}
-	b = append(b, fieldTimestamp<<3)
-	p.buf = binary.AppendUvarint(b, p.ts(t))
+	return binary.AppendUvarint(append(b, fieldTimestamp<<3), p.ts(t))
 }
+
+// head begins a packet in p.buf.
+func (p *packets) head(seq, flags byte, t int64) { p.buf = p.appendHead(p.buf[:0], seq, flags, t) }
 
 // send writes the packet in p.buf.
 func (p *packets) send() {
-	if p.err != nil {
-		return
+	p.out = binary.AppendUvarint(append(p.out, 1<<3|2), uint64(len(p.buf)))
+	p.out = append(p.out, p.buf...)
+	p.sent()
+}
+
+// sent writes what has gathered, if it is enough.
+func (p *packets) sent() {
+	if len(p.out) >= flushBytes {
+		p.flush()
 	}
-	var h [binary.MaxVarintLen64 + 1]byte
-	h[0] = 1<<3 | 2
-	n := 1 + binary.PutUvarint(h[1:], uint64(len(p.buf)))
-	if _, p.err = p.w.Write(h[:n]); p.err != nil {
-		return
-	}
-	_, p.err = p.w.Write(p.buf)
-	p.n += int64(n + len(p.buf))
 }
 
 func (p *packets) flush() error {
-	if p.err == nil {
-		p.err = p.w.Flush()
+	if p.err == nil && len(p.out) > 0 {
+		_, p.err = p.w.Write(p.out)
+		p.n += int64(len(p.out))
 	}
+	p.out = p.out[:0]
 	return p.err
 }

@@ -59,7 +59,8 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 	m := w.m
 	for i := range r.Slices {
 		x := &r.Slices[i]
-		s, _, ok := sliceSpan(x)
+		s, e, ok := sliceSpan(x)
+		m.seeIf(ok, s, e)
 		if ok && x.Track == "" {
 			m.thread(x.ProcessID, x.PID, x.TID).touch(s)
 		} else if ok {
@@ -71,7 +72,8 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 	}
 	for i := range r.IdleGaps {
 		x := &r.IdleGaps[i]
-		_, _, ok := gapSpan(x)
+		from, to, ok := gapSpan(x)
+		m.seeIf(ok, from, to)
 		if ok && x.Ring != "" {
 			m.ring(x.DeviceID, x.Ring)
 		} else if ok {
@@ -83,7 +85,8 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 	}
 	for i := range r.Losses {
 		x := &r.Losses[i]
-		_, _, ok := lossSpan(x)
+		from, to, ok := lossSpan(x)
+		m.seeIf(ok, from, to)
 		if err := push(w, w.rows.losses, x, ok); err != nil {
 			return err
 		}
@@ -93,14 +96,14 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 		if x.DeviceID != 0 {
 			m.device(x.DeviceID)
 		}
-		if err := push(w, w.rows.counters, x, timeOf(x.TSNS) != never); err != nil {
+		if err := push(w, w.rows.counters, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	for i := range r.Resets {
 		x := &r.Resets[i]
 		m.device(x.DeviceID)
-		if err := push(w, w.rows.resets, x, timeOf(x.TSNS) != never); err != nil {
+		if err := push(w, w.rows.resets, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
@@ -108,24 +111,37 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 		x := &r.Marks[i]
 		at := timeOf(x.TSNS)
 		m.thread(x.ProcessID, x.PID, x.TID).touch(at)
-		if err := push(w, w.rows.marks, x, at != never); err != nil {
+		if err := push(w, w.rows.marks, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	for i := range r.Others {
 		x := &r.Others[i]
-		if err := push(w, w.rows.others, x, timeOf(x.TSNS) != never); err != nil {
+		if err := push(w, w.rows.others, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	for i := range r.LogLines {
 		x := &r.LogLines[i]
-		if err := push(w, w.rows.logs, x, timeOf(x.TSNS) != never); err != nil {
+		if err := push(w, w.rows.logs, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	w.addIdentity(r)
 	return nil
+}
+
+func (m *model) seeIf(ok bool, start, end int64) {
+	if ok {
+		m.see(start, end)
+	}
+}
+
+// instant reports whether a time is known, and widens the range by it.
+func (m *model) instant(at correlate.OptTime) bool {
+	t := timeOf(at)
+	m.seeIf(t != never, t, t)
+	return t != never
 }
 
 // push gives a row to its sorter, or counts that it has no time.
@@ -139,6 +155,7 @@ func push[T any](w *Writer, to *export.Sorter[T], row *T, ok bool) error {
 
 func (w *Writer) addAPI(r *correlate.APICall) error {
 	s, e, ok := apiSpan(r)
+	w.m.seeIf(ok, s, e)
 	if ok {
 		*w.m.apis.put(r.ID) = span{s, e, true}
 		w.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
@@ -148,6 +165,7 @@ func (w *Writer) addAPI(r *correlate.APICall) error {
 
 func (w *Writer) addIoctl(r *correlate.Ioctl) error {
 	s, e, ok := ioctlSpan(r)
+	w.m.seeIf(ok, s, e)
 	if ok {
 		*w.m.ioctls.put(r.ID) = span{s, e, true}
 		w.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
@@ -157,6 +175,7 @@ func (w *Writer) addIoctl(r *correlate.Ioctl) error {
 
 func (w *Writer) addWait(r *correlate.FenceWait) error {
 	s, e, ok := waitSpan(r)
+	w.m.seeIf(ok, s, e)
 	if ok {
 		i := waitInfo{start: s, woken: never, ok: true}
 		if sig := timeOf(r.SignalNS); sig != never && s < sig && sig < e && e != forever {
@@ -170,6 +189,7 @@ func (w *Writer) addWait(r *correlate.FenceWait) error {
 
 func (w *Writer) addActivity(r *correlate.GPUActivity) error {
 	s, e, ok := activitySpan(r)
+	w.m.seeIf(ok, s, e)
 	if ok {
 		*w.m.activities.put(r.ID) = span{s, e, true}
 		w.m.device(r.DeviceID)
@@ -212,6 +232,7 @@ func (w *Writer) addJob(r *correlate.Job) error {
 			j.flags |= jobOpen
 		}
 	}
+	m.see(at, max(at, j.done, j.finished))
 	j.ring = m.ring(r.DeviceID, r.Ring)
 	j.ring.jobs = true
 	if j.ring.first == never || at < j.ring.first {

@@ -1,0 +1,113 @@
+//go:build unix
+
+package perfetto
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export"
+)
+
+// batch makes the rows of n jobs from id on: each with an API call, an ioctl,
+// a wait with its wake, and the links between them: 7 slices and 4 flows a job.
+func batch(rows *correlate.Rows, id, n int64) {
+	rows.Reset()
+	for i := id; i < id+n; i++ {
+		r, t := correlate.ID(i), i*10_000
+		pid := num(i%4 + 10)
+		rows.APICalls = append(rows.APICalls, correlate.APICall{ID: r, ProcessID: correlate.ID(i%4 + 1), PID: pid, TID: pid, API: "cuda_driver", Name: "cuLaunchKernel",
+			StartNS: at(t), EndNS: at(t + 9000), EndKind: "returned", Result: num(0), KernelName: kernels[i%int64(len(kernels))], Stream: unum(7), GridX: unum(432), GridY: unum(1), GridZ: unum(1)})
+		rows.Ioctls = append(rows.Ioctls, correlate.Ioctl{ID: r, ProcessID: correlate.ID(i%4 + 1), PID: pid, TID: pid, DeviceID: 1, Cmd: 0xc0306440, Name: "AMDGPU_CS", Role: "submit",
+			StartNS: at(t + 100), EndNS: at(t + 8900), EndKind: "returned", Result: num(0), APICallID: r})
+		rows.Jobs = append(rows.Jobs, correlate.Job{ID: r, DeviceID: 1, Ring: "gfx", Owner: "user", ProcessID: correlate.ID(i%4 + 1), PID: pid, TID: pid, SchedJobID: unum(uint64(i)),
+			FenceContext: unum(8), FenceSeqno: unum(uint64(i)), HWFenceContext: unum(1), HWFenceSeqno: unum(uint64(i)), QueuedNS: at(t + 200), RunNS: at(t + 1200), DeviceStartNS: at(t + 1200),
+			DoneNS: at(t + 5000), FinishedNS: at(t + 5100), EndKind: "done", QueueDelayNS: num(1000), HWQueueNS: num(0), DeviceTimeNS: num(3800), IoctlID: r, APICallID: r, KernelName: kernels[i%int64(len(kernels))]})
+		rows.FenceWaits = append(rows.FenceWaits, correlate.FenceWait{ID: r, ProcessID: correlate.ID(i%4 + 1), PID: pid, TID: pid, Context: unum(8), Seqno: unum(uint64(i)),
+			StartNS: at(t + 300), SignalNS: at(t + 5100), EndNS: at(t + 5300), WaitNS: num(5000), WakeNS: num(200), JobID: r, IoctlID: r, EndKind: "returned"})
+		rows.Links = append(rows.Links,
+			correlate.Link{SrcTable: "api_calls", SrcID: r, DstTable: "ioctls", DstID: r, Rule: "api-ioctl", Confidence: "nested"},
+			correlate.Link{SrcTable: "ioctls", SrcID: r, DstTable: "jobs", DstID: r, Rule: "ioctl-job", Confidence: "nested"},
+			correlate.Link{SrcTable: "jobs", SrcID: r, DstTable: "jobs", DstID: r, Rule: "job-run", Confidence: "exact"},
+			correlate.Link{SrcTable: "jobs", SrcID: r, DstTable: "jobs", DstID: r, Rule: "job-done", Confidence: "exact"},
+			correlate.Link{SrcTable: "jobs", SrcID: r, DstTable: "fences", DstID: r, Rule: "job-fence", Confidence: "adjacent"},
+			correlate.Link{SrcTable: "jobs", SrcID: r, DstTable: "fence_waits", DstID: r, Rule: "fence-wait", Confidence: "exact"})
+	}
+}
+
+var kernels = func() (k []string) {
+	for i := range 20 {
+		k = append(k, fmt.Sprintf("void ns::gemm_%d<float, 128>(float const*, float*, int)", i))
+	}
+	return k
+}()
+
+// BenchmarkExport writes traces of 50,000 jobs: 350,000 slices. slices/cpu-s
+// counts the CPU time of the whole path on one goroutine, making the rows, and
+// collecting garbage: it does not change with what else the machine does.
+func BenchmarkExport(b *testing.B) {
+	const jobs = 50_000
+	for _, suffix := range []string{".pftrace", ".pftrace.gz"} {
+		b.Run(suffix[1:], func(b *testing.B) {
+			b.ReportAllocs()
+			var slices, size int64
+			path := filepath.Join(b.TempDir(), "x"+suffix)
+			rows := &correlate.Rows{}
+			cpu := cpuTime(b)
+			for b.Loop() {
+				w, err := New(path, export.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for id := int64(1); id <= jobs; id += 500 {
+					batch(rows, id, 500)
+					if err := w.Write(rows); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := w.End(summary(0, (jobs+1)*10_000)); err != nil {
+					b.Fatal(err)
+				}
+				slices, size = slices+w.Slices(), w.Size()
+			}
+			b.ReportMetric(float64(slices)/(cpuTime(b)-cpu).Seconds(), "slices/cpu-s")
+			st, err := os.Stat(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			per := float64(slices) / float64(b.N)
+			b.ReportMetric(float64(size)/per, "raw-B/slice")
+			b.ReportMetric(float64(st.Size())/per, "file-B/slice")
+		})
+	}
+}
+
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkEvent writes single events: the encoding without sorting.
+func BenchmarkEvent(b *testing.B) {
+	b.ReportAllocs()
+	w := newEventWriter(newPackets(io.Discard))
+	for i := int64(0); b.Loop(); i++ {
+		w.start(typeBegin, 12, i)
+		w.name("cuLaunchKernel")
+		w.category(catIoctl)
+		w.argInt(argIoctlID, i)
+		w.argStr(argDevice, "amdgpu")
+		w.flow(uint64(i))
+		w.end()
+		w.sliceEnd(12, i)
+	}
+}
