@@ -238,7 +238,7 @@ func (l *loader) placeExtras(s *dshape) {
 }
 
 func (d *decoder) loadStrings(buf *decbuf) {
-	n := buf.count(min(len(buf.b), MaxBlockTable+7))
+	n := buf.count(min(len(buf.b), MaxBlockTable))
 	lens := d.scratch(n)
 	total := 0
 	for i := range lens {
