@@ -122,6 +122,12 @@ func (x *apiTracker) enter(ev *event.Event, t *thread) {
 		x.give(c, t)
 		return
 	}
+	if t.idle { // without a thread no return can be paired
+		c.row.EndKind = endLost
+		x.e.unm.now("api_calls", c.row.ID, missExit, NotRecorded)
+		x.give(c, t)
+		return
+	}
 	if len(t.calls) == maxCallDepth {
 		x.e.count(&anomalyEvicted)
 		o := t.calls[0]
@@ -303,9 +309,7 @@ func (x *apiTracker) finish() {
 		}
 		x.e.flushFull()
 	}
-	for _, t := range x.e.ids.threads { // processes without threads
-		if t.idle {
-			t.done.flush(x, t)
-		}
+	for _, t := range x.e.ids.loose {
+		t.done.flush(x, t)
 	}
 }

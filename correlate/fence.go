@@ -67,7 +67,7 @@ type fenceTracker struct {
 	cpus   []cpuState
 
 	sawHardware bool // a fence that is not the scheduler's
-	nOpen  int // waits
+	nOpen       int  // waits
 }
 
 func (f *fenceTracker) init(e *engine) {

@@ -61,6 +61,7 @@ type idTracker struct {
 
 	allProcs   []*process
 	allThreads []*thread
+	loose      []*thread // that are none: idle loops, processes without threads
 	devices    []*device
 	byDevice   map[string]*device
 	byDriver   map[string]*device // inferred
@@ -76,7 +77,18 @@ func (x *idTracker) init(e *engine) {
 	x.byDevice = map[string]*device{}
 	x.byDriver = map[string]*device{}
 	x.lastTID = event.NoID
-	x.none = &thread{idle: true, pidSeen: event.NoID}
+	x.none = x.newLoose(nil)
+}
+
+// newLoose makes what stands for a thread where an event names none.
+func (x *idTracker) newLoose(p *process) *thread {
+	t := &thread{idle: true, pidSeen: event.NoID, proc: p}
+	if p != nil {
+		t.pid = p.row.PID
+		t.keyText = x.e.intText("pid ", p.row.PID.V)
+	}
+	x.loose = append(x.loose, t)
+	return t
 }
 
 // thread returns the thread of an event, never nil, and learns from the event
@@ -126,7 +138,7 @@ func (x *idTracker) lookup(ev *event.Event, tid int32) *thread {
 func (x *idTracker) idleThread(cpu int32) *thread {
 	t := x.idle[cpu]
 	if t == nil {
-		t = &thread{idle: true, pidSeen: event.NoID}
+		t = x.newLoose(nil)
 		x.idle[cpu] = t
 	}
 	return t
@@ -138,7 +150,7 @@ func (x *idTracker) processThread(ev *event.Event) *thread {
 	t := x.threads[key]
 	p := x.process(ev.PID, event.NoID, ev.Time)
 	if t == nil || t.proc != p {
-		t = &thread{idle: true, pidSeen: ev.PID, proc: p, pid: optTask(ev.PID)}
+		t = x.newLoose(p)
 		x.threads[key] = t
 	}
 	return t

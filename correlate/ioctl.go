@@ -244,6 +244,9 @@ func (x *ioctlTracker) exitAlone(ev *event.Event, t *thread) {
 	i.sources[0], i.nsrc = ev.Source, 1
 	i.exits[0], i.nexit = ev.Source, 1
 	x.e.unm.add(note{table: "ioctls", id: i.row.ID, link: missEnter, reason: NotRecorded, from: event.NoTime, to: ev.Time})
+	if t.closing != nil {
+		x.leave(t)
+	}
 	if t.ioctl == nil && !t.idle {
 		t.closing = i // another tracepoint may have seen it return too
 		i.nsrc = maxSources

@@ -46,6 +46,15 @@ type dep struct {
 	unsignalled bool
 }
 
+// endingJob refers to a job that ended; id tells whether it still is that one.
+type endingJob struct {
+	j  *job
+	id ID
+}
+
+// waits reports whether the job's row is not given yet.
+func (w endingJob) waits() bool { return w.j != nil && w.j.row.ID == w.id && !w.j.given }
+
 type ringID struct {
 	ring string
 	id   uint64
@@ -67,7 +76,7 @@ type jobTracker struct {
 	byID       map[ringID]*job
 	firstSeqno map[uint64]firstSeq // first queued number of a finished context
 	ctxDevice  map[uint64]*device  // of a finished context
-	ending     []*job              // ended, in order; given when nothing can change them
+	ending     []endingJob         // ended, in order; given when nothing can change them
 	head       int
 	sawRun     bool
 	sawDone    bool
@@ -331,7 +340,7 @@ func (x *jobTracker) end(j *job) {
 	}
 	j.closing = true
 	x.e.ring.over(j)
-	x.ending = append(x.ending, j)
+	x.ending = append(x.ending, endingJob{j, j.row.ID})
 }
 
 // closeReused ends a job whose pointer begins a new life.

@@ -17,8 +17,8 @@ const (
 // that an event of that same instant can still be theirs.
 func (x *jobTracker) drain() {
 	for x.head < len(x.ending) {
-		j := x.ending[x.head]
-		if !j.given {
+		j := x.ending[x.head].j
+		if x.ending[x.head].waits() {
 			if !j.done && !x.sawDone && !x.noDone && (j.ran || j.bridgeRun) && j.row.FinishedNS.OK {
 				// No done event so far: is this one lost, or are there none?
 				if len(x.ending)-x.head <= maxEnding {
@@ -35,7 +35,7 @@ func (x *jobTracker) drain() {
 			}
 			x.give(j)
 		}
-		x.ending[x.head] = nil
+		x.ending[x.head] = endingJob{}
 		x.head++
 		if x.head == maxEnding {
 			x.ending = append(x.ending[:0], x.ending[x.head:]...)
@@ -59,8 +59,8 @@ func (x *jobTracker) inferDone(j *job) {
 
 func (x *jobTracker) finish() {
 	x.noDone = !x.sawDone
-	for _, j := range x.ending[x.head:] {
-		if j != nil && !j.given {
+	for _, w := range x.ending[x.head:] {
+		if j := w.j; w.waits() {
 			if x.noDone {
 				x.inferDone(j)
 			}

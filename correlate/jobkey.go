@@ -248,6 +248,7 @@ func (x *jobTracker) setHW(j *job, f *fence, c Confidence) {
 		return
 	}
 	if j.hw != nil {
+		j.hw.job = nil
 		x.e.fence.unref(j.hw)
 	}
 	j.hw, j.hwConf = x.e.fence.ref(f), c
