@@ -155,49 +155,6 @@ type waitInfo struct {
 	ok           bool
 }
 
-// tableCode is a table of links.
-type tableCode uint8
-
-const (
-	tabOther tableCode = iota
-	tabAPI
-	tabIoctl
-	tabJob
-	tabWait
-	tabActivity
-	tabFence
-	tabReset
-	numTabs
-)
-
-func codeOf(table string) tableCode {
-	switch table {
-	case "api_calls":
-		return tabAPI
-	case "ioctls":
-		return tabIoctl
-	case "jobs":
-		return tabJob
-	case "fence_waits":
-		return tabWait
-	case "gpu_activities":
-		return tabActivity
-	case "fences":
-		return tabFence
-	case "resets":
-		return tabReset
-	}
-	return tabOther
-}
-
-// link is a row of links.
-type link struct {
-	src, dst   correlate.ID
-	next       uint32 // index + 1 of the next link to dst
-	srcT, dstT tableCode
-	rule, conf uint8 // in words
-}
-
 // slot is a kind of slice that flows touch.
 type slot uint8
 
@@ -405,31 +362,6 @@ func (m *model) ring(dev correlate.ID, name string) *ring {
 		d.rings = append(d.rings, r)
 	}
 	return r
-}
-
-// addLink keeps a link if a flow or an argument comes of it. Links that a
-// slice shows about its own row's effect (a job's fence, the job that a reset
-// ran again) are kept turned round, so that all stand at the slice's row.
-func (m *model) addLink(r *correlate.Link) {
-	l := link{src: r.SrcID, dst: r.DstID, srcT: codeOf(r.SrcTable), dstT: codeOf(r.DstTable)}
-	switch {
-	case r.Rule == ruleJobFence, l.srcT == tabReset:
-		l.src, l.dst, l.srcT, l.dstT = l.dst, l.src, l.dstT, l.srcT
-	case l.srcT == tabJob && l.dstT == tabJob && r.Rule != ruleJobRun && r.Rule != ruleJobDone,
-		l.srcT == tabOther, l.dstT == tabOther, l.dstT == tabFence, l.srcT == tabIoctl && l.dstT == tabWait:
-		return
-	}
-	l.rule, l.conf = m.word(r.Rule), m.word(r.Confidence)
-	m.links = append(m.links, l)
-}
-
-// indexLinks chains the links by their heads, in order.
-func (m *model) indexLinks() {
-	for i := len(m.links) - 1; i >= 0; i-- {
-		l := &m.links[i]
-		h := m.linkHead[l.dstT].put(l.dst)
-		l.next, *h = *h, uint32(i+1)
-	}
 }
 
 // reason returns why a row lacks a partner, or "".

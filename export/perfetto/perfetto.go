@@ -142,6 +142,7 @@ func (w *Writer) draw(to io.Writer, sum *correlate.Summary) error {
 	if err := d.run(); err != nil {
 		return err
 	}
+	err := out.flush()
 	w.size, w.slices = out.n, d.slices
-	return out.flush()
+	return err
 }

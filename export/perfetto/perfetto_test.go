@@ -10,9 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
 	"github.com/gpurec/gpurec/export/perfetto/check"
+	pb "github.com/gpurec/gpurec/protos/perfetto"
 	"github.com/gpurec/gpurec/record/event"
 )
 
@@ -597,5 +600,34 @@ func TestDeterministic(t *testing.T) {
 		} else if !bytes.Equal(first, got) {
 			t.Error("spilling changes the output")
 		}
+	}
+}
+
+// A BOOTTIME log relates its axis to the machine's other clocks, first of all
+// and at the end.
+func TestSnapshots(t *testing.T) {
+	sum := summary(50, 1000)
+	sum.Meta.Snapshots = []event.ClockSnapshot{{Boottime: 50, Monotonic: 40, Realtime: 1_700_000_000_000_000_000}, {Boottime: 900, Monotonic: 890, Realtime: 1_700_000_000_000_000_850}}
+	b, err := os.ReadFile(write(t, chain(), sum))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m pb.Trace
+	if err := proto.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, p := range m.Packet {
+		if s := p.ClockSnapshot; s != nil {
+			if len(got) == 0 && i != 0 {
+				t.Error("the first packet is no snapshot")
+			}
+			for _, c := range s.Clocks {
+				got = append(got, fmt.Sprint(c.GetClockId(), "=", c.GetTimestamp()))
+			}
+		}
+	}
+	if want := "6=50 3=40 1=1700000000000000000 6=900 3=890 1=1700000000000000850"; strings.Join(got, " ") != want {
+		t.Errorf("snapshots %v, want %s", got, want)
 	}
 }

@@ -56,20 +56,19 @@ func (w *Writer) Write(r *correlate.Rows) error {
 
 // writeRest takes the tables of which there are few rows.
 func (w *Writer) writeRest(r *correlate.Rows) error {
-	m := w.m
-	for i := range r.Slices {
-		x := &r.Slices[i]
-		s, e, ok := sliceSpan(x)
-		m.seeIf(ok, s, e)
-		if ok && x.Track == "" {
-			m.thread(x.ProcessID, x.PID, x.TID).touch(s)
-		} else if ok {
-			m.proc(x.ProcessID, x.PID).touch(s)
-		}
-		if err := push(w, w.rows.slices, x, ok); err != nil {
-			return err
-		}
+	if err := w.writeGPU(r); err != nil {
+		return err
 	}
+	if err := w.writeHost(r); err != nil {
+		return err
+	}
+	w.addIdentity(r)
+	return nil
+}
+
+// writeGPU takes gaps, resets and losses.
+func (w *Writer) writeGPU(r *correlate.Rows) error {
+	m := w.m
 	for i := range r.IdleGaps {
 		x := &r.IdleGaps[i]
 		from, to, ok := gapSpan(x)
@@ -91,6 +90,32 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 			return err
 		}
 	}
+	for i := range r.Resets {
+		x := &r.Resets[i]
+		m.device(x.DeviceID)
+		if err := push(w, w.rows.resets, x, m.instant(x.TSNS)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeHost takes what the source itself drew, sampled or said.
+func (w *Writer) writeHost(r *correlate.Rows) error {
+	m := w.m
+	for i := range r.Slices {
+		x := &r.Slices[i]
+		s, e, ok := sliceSpan(x)
+		m.seeIf(ok, s, e)
+		if ok && x.Track == "" {
+			m.thread(x.ProcessID, x.PID, x.TID).touch(s)
+		} else if ok {
+			m.proc(x.ProcessID, x.PID).touch(s)
+		}
+		if err := push(w, w.rows.slices, x, ok); err != nil {
+			return err
+		}
+	}
 	for i := range r.Counters {
 		x := &r.Counters[i]
 		if x.DeviceID != 0 {
@@ -100,23 +125,16 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 			return err
 		}
 	}
-	for i := range r.Resets {
-		x := &r.Resets[i]
-		m.device(x.DeviceID)
-		if err := push(w, w.rows.resets, x, m.instant(x.TSNS)); err != nil {
-			return err
-		}
-	}
 	for i := range r.Marks {
 		x := &r.Marks[i]
-		at := timeOf(x.TSNS)
-		m.thread(x.ProcessID, x.PID, x.TID).touch(at)
+		m.thread(x.ProcessID, x.PID, x.TID).touch(timeOf(x.TSNS))
 		if err := push(w, w.rows.marks, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	for i := range r.Others {
 		x := &r.Others[i]
+		m.thread(x.ProcessID, x.PID, x.TID)
 		if err := push(w, w.rows.others, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
@@ -127,7 +145,6 @@ func (w *Writer) writeRest(r *correlate.Rows) error {
 			return err
 		}
 	}
-	w.addIdentity(r)
 	return nil
 }
 

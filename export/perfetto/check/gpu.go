@@ -107,6 +107,13 @@ func (c *checker) ring(r *ring) {
 		c.job(path, id, j)
 	}
 	c.disjoint("ring", r.track)
+	c.idle(r)
+	c.tiles(r)
+	c.backlog(r, jobs)
+}
+
+func (c *checker) idle(r *ring) {
+	path := r.track.Path()
 	if r.idle != nil {
 		c.disjoint("idle", r.idle)
 		c.rep.Idle[path] = map[string]Idle{}
@@ -115,8 +122,6 @@ func (c *checker) ring(r *ring) {
 			c.rep.Idle[path][x.Name] = Idle{i.Count + 1, i.NS + x.End - x.Start}
 		}
 	}
-	c.tiles(r)
-	c.backlog(r, jobs)
 }
 
 func (c *checker) job(path string, id int64, j *job) {
@@ -184,8 +189,8 @@ func (c *checker) tiles(r *ring) {
 	}
 }
 
-// backlog compares the counter with the jobs that are queued and not done.
-func (c *checker) backlog(r *ring, jobs map[int64]*job) {
+// changes is by how much the jobs of a ring change its backlog, by time.
+func (c *checker) changes(r *ring, jobs map[int64]*job) map[int64]float64 {
 	delta := map[int64]float64{}
 	for _, j := range jobs {
 		q, x := j.queued, j.running
@@ -210,6 +215,12 @@ func (c *checker) backlog(r *ring, jobs map[int64]*job) {
 			delta[last.End]--
 		}
 	}
+	return delta
+}
+
+// backlog compares the counter with the jobs that are queued and not done.
+func (c *checker) backlog(r *ring, jobs map[int64]*job) {
+	delta := c.changes(r, jobs)
 	if len(delta) == 0 {
 		return
 	}
