@@ -123,11 +123,11 @@ func (r *Result) String() string {
 		name = "standard output"
 	}
 	fmt.Fprintf(&b, "%s: %s, %s events, %s lost", name, bytesText(r.Size), countText(r.Events), countText(r.Lost))
-	if r.End != EndCommand && r.End != EndSignal {
+	switch {
+	case r.End == EndSize:
 		fmt.Fprintf(&b, ", ended early: %s", r.End)
-		if r.Err != nil {
-			fmt.Fprintf(&b, " (%v)", r.Err)
-		}
+	case r.Err != nil:
+		fmt.Fprintf(&b, ", not whole: %v", r.Err)
 	}
 	if r.File != "-" {
 		fmt.Fprintf(&b, "; next: gpurec report %s", shellQuote(r.File))

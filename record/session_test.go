@@ -19,6 +19,7 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
+	"github.com/gpurec/gpurec/record/live"
 )
 
 // recorder is a recorder process under test.
@@ -515,6 +516,96 @@ func TestAttachToRunning(t *testing.T) {
 	}
 	if !names["sh"] || !names["sleep"] {
 		t.Errorf("processes %v: the target and its child should be there", names)
+	}
+}
+
+// Nobody reads the log any more: the command runs on, and its status counts.
+func TestReaderGone(t *testing.T) {
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "runs")
+	text, _ := json.Marshal(recorderSpec{Command: sh(`echo yes > ` + file + `; sleep 1; exit 8`), Fake: true, Output: "-"})
+	r := &recorder{t: t, cmd: exec.Command("/proc/self/exe")}
+	r.cmd.Env = append(os.Environ(), recorderEnv+"="+string(text))
+	r.cmd.Stdout, r.cmd.Stderr = pw, &r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pw.Close()
+	waitFile(t, file)
+	pr.Close()
+	if got := r.wait(); got != 8 {
+		t.Errorf("status %d, want 8; it said:\n%s", got, r.stderr.String())
+	}
+	if !strings.Contains(r.stderr.String(), EndOutput) {
+		t.Errorf("it said %s", r.stderr.String())
+	}
+}
+
+func TestSources(t *testing.T) {
+	run := func(srcs ...*fakeSource) (*Result, error, []string) {
+		var warned []string
+		res, err := Run(t.Context(), Options{
+			Command: []string{"/bin/sleep", "0.2"}, Output: filepath.Join(t.TempDir(), "run.gpurec"),
+			Warn: func(s string) { warned = append(warned, s) },
+			Sources: func(Target) (l []live.Source, err error) {
+				for _, s := range srcs {
+					l = append(l, s)
+				}
+				return l, nil
+			},
+		})
+		for i, s := range srcs {
+			if s.closed.Load() == 0 {
+				t.Errorf("source %d was never closed", i)
+			}
+		}
+		return res, err, warned
+	}
+	cannot := errors.New("no such thing here")
+	t.Run("one of two cannot be attached", func(t *testing.T) {
+		res, err, warned := run(&fakeSource{fail: cannot}, &fakeSource{})
+		if err != nil || res.Err != nil || res.Status != 0 || len(warned) != 1 || warned[0] != "fake: no such thing here" {
+			t.Errorf("%v, %v, warned %q", res, err, warned)
+		}
+		if l := readLog(t, res.File); len(l.meta.Probes) != 2 {
+			t.Errorf("probes %+v: the failed source's should be there", l.meta.Probes)
+		}
+	})
+	t.Run("none can be attached", func(t *testing.T) {
+		res, err, warned := run(&fakeSource{fail: cannot})
+		if !errors.Is(err, cannot) || ExitStatus(res, err) != 125 || len(warned) > 0 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, %v, warned %q", res, err, warned)
+		}
+	})
+	t.Run("one breaks on the way", func(t *testing.T) {
+		broken, sound := &fakeSource{breakAt: 3}, &fakeSource{}
+		res, err, _ := run(broken, sound)
+		if err != nil || !errors.Is(res.Err, io.ErrUnexpectedEOF) || res.Status != 0 || res.End != EndCommand {
+			t.Errorf("%v, %v", res, err)
+		}
+		want := int(broken.gave.Load() + sound.gave.Load())
+		l := readLog(t, res.File)
+		if got := l.count(event.KindMark); got != want || l.cut {
+			t.Errorf("%d marks, want %d; cut %v", got, want, l.cut)
+		}
+	})
+}
+
+func TestResultText(t *testing.T) {
+	for _, c := range []struct {
+		r    Result
+		want string
+	}{
+		{Result{File: "run.gpurec", Size: 12_345_678, Events: 1234567, End: EndCommand}, "run.gpurec: 12 MB, 1,234,567 events, 0 lost; next: gpurec report run.gpurec"},
+		{Result{File: "it's", Size: 999, Events: 1, Lost: 1000, End: EndSize}, `it's: 999 B, 1 events, 1,000 lost, ended early: size limit reached; next: gpurec report 'it'\''s'`},
+		{Result{File: "-", Size: 12_345, End: EndDisk, Err: errors.New("write -: no space")}, "standard output: 12 kB, 0 events, 0 lost, not whole: write -: no space"},
+	} {
+		if got := c.r.String(); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
 	}
 }
 

@@ -25,13 +25,28 @@ func (s *session) attach() error {
 			return err
 		}
 		for _, src := range sources {
-			s.try(src)
+			_ = s.try(src) // it is in refused
 		}
 	}
 	if len(s.streams) == 0 {
-		return fmt.Errorf("nothing can be recorded here: %w; gpurec doctor says what helps", errors.Join(s.refused...))
+		return fmt.Errorf("nothing can be recorded here: %w; gpurec doctor says what helps", oneLine(s.refused))
+	}
+	for _, err := range s.refused {
+		s.warn(err.Error())
 	}
 	return nil
+}
+
+// oneLine joins errors; errors.Join would give each a line.
+func oneLine(errs []error) error {
+	if len(errs) == 0 {
+		return errors.New("no source was asked for")
+	}
+	all := errs[0]
+	for _, err := range errs[1:] {
+		all = fmt.Errorf("%w; %w", all, err)
+	}
+	return all
 }
 
 // try attaches a source, or keeps what it tells about why it cannot be had.
@@ -69,9 +84,6 @@ func (s *session) attachStandard() error {
 		if err != nil && len(s.o.Probes) > 0 {
 			return err
 		}
-		if err != nil {
-			s.warn(err.Error())
-		}
 	}
 	o := tracefs.Options{Events: s.o.Events, Optional: s.instead(), Exclude: s.covered(), BufferKB: s.o.FtraceKB}
 	if len(o.Events)+len(o.Optional) == 0 {
@@ -81,13 +93,13 @@ func (s *session) attachStandard() error {
 		o.PIDs, o.Follow = s.target.PIDs, true
 	}
 	err := s.try(tracefs.New(o))
-	switch {
-	case err == nil, errors.Is(err, tracefs.ErrNothing):
+	if errors.Is(err, tracefs.ErrNothing) { // BPF has them all
+		s.refused = s.refused[:len(s.refused)-1]
 		return nil
-	case len(s.o.Events) > 0:
+	}
+	if len(s.o.Events) > 0 {
 		return err
 	}
-	s.warn(err.Error())
 	return nil
 }
 
