@@ -247,7 +247,7 @@ func (d *drawer) drawSlice(r *correlate.Slice, k *key) {
 		t = nil
 	}
 	d.w.name(firstOf(r.Name, "unnamed"))
-	d.w.categoryOf(r.Category)
+	d.w.categoryOf(firstOf(r.Category, "slice"))
 	d.w.argInt(argSliceID, int64(r.ID))
 	d.w.argText(argArgs, r.Args)
 	how := ""

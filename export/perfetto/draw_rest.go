@@ -216,7 +216,7 @@ func (d *drawer) drawCounter(r *correlate.Counter, k *key) {
 func (d *drawer) drawMark(r *correlate.Mark, k *key) {
 	d.instant(d.threadTrack(r.ProcessID, r.PID, r.TID), k.start)
 	d.w.name(firstOf(r.Name, "mark"))
-	d.w.categoryOf(r.Category)
+	d.w.categoryOf(firstOf(r.Category, "mark"))
 	d.w.argInt(argMarkID, int64(r.ID))
 	d.w.argText(argArgs, r.Args)
 	d.w.end()

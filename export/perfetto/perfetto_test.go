@@ -631,3 +631,11 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("snapshots %v, want %s", got, want)
 	}
 }
+
+// Nothing at all is a sound trace too.
+func TestEmpty(t *testing.T) {
+	sum := &correlate.Summary{Start: event.NoTime, End: event.NoTime, Meta: event.Meta{Clock: event.ClockBoottime}}
+	if rep := read(t, &correlate.Rows{}, sum); len(rep.Tracks) != 0 || rep.Packets == 0 {
+		t.Errorf("%v", rep)
+	}
+}
