@@ -127,6 +127,9 @@ func (c *command) run() error {
 	msg, rerr := io.ReadAll(c.status)
 	c.status.Close()
 	go c.wait()
+	if errors.Is(err, unix.EPIPE) {
+		err = nil // a signal, from a terminal say, has ended it before it began: wait tells
+	}
 	if err != nil || rerr != nil {
 		c.kill()
 		return fmt.Errorf("start the command: %w", errors.Join(err, rerr))

@@ -82,7 +82,7 @@ func (j *journal) put(events []event.Event) {
 			n, _ := e.Uint(event.FieldCount)
 			j.lost += n
 		case event.KindTask:
-			if op, _ := e.Uint(event.FieldTaskOp); j.exec != nil && event.TaskOp(op) == event.TaskExec {
+			if op, _ := e.Uint(event.FieldTaskOp); j.exec != nil && e.PID > 0 && event.TaskOp(op) == event.TaskExec {
 				j.exec(e.PID)
 			}
 		}

@@ -110,6 +110,60 @@ func TestFtraceSession(t *testing.T) {
 	}
 }
 
+// Limited to the target, ftrace gives the command's events and those of its
+// children, and no others.
+func TestEventsOfTarget(t *testing.T) {
+	machineState(t)
+	t.Setenv(callerEnv, "300")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := startRecorder(t, recorderSpec{
+		Command: sh(exe + " & " + exe + "; wait; sleep 0.1"), Probes: []string{}, EventsOfTarget: true,
+		Events: []string{"syscalls:sys_enter_getppid", "sched:sched_process_fork", "sched:sched_process_exec"},
+	})
+	if got := r.wait(); got != 0 {
+		t.Fatalf("status %d: %s", got, r.stderr.String())
+	}
+	l := readLog(t, r.log)
+	tree := map[int32]bool{}
+	for i := range l.events {
+		e := &l.events[i]
+		if e.Kind == event.KindProcess && strings.Contains(e.Str(event.FieldCmdline), "wait; sleep") {
+			tree[e.PID] = true
+		}
+	}
+	if len(tree) != 1 {
+		t.Fatalf("%d commands", len(tree))
+	}
+	calls := 0
+	for i := range l.events {
+		e := &l.events[i]
+		switch {
+		case isFork(e):
+			if !tree[e.TID] {
+				t.Errorf("a fork of %d, which is not in the tree", e.TID)
+			}
+			tid, _ := e.Int(event.FieldTargetTID)
+			tree[int32(tid)] = true
+		case e.Source == "syscalls:sys_enter_getppid":
+			calls++
+			if !tree[e.TID] {
+				t.Errorf("a call of %d, which is not in the tree", e.TID)
+			}
+		}
+	}
+	if calls < 600 {
+		t.Errorf("%d calls, want the 600 of the two children at least", calls)
+	}
+}
+
+func isFork(e *event.Event) bool {
+	op, _ := e.Uint(event.FieldTaskOp)
+	return e.Kind == event.KindTask && event.TaskOp(op) == event.TaskFork
+}
+
 // However a recording ends, the machine is as before, the command is not
 // stopped, and the log reads.
 func TestEndings(t *testing.T) {

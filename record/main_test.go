@@ -42,6 +42,7 @@ type recorderSpec struct {
 	Duration, Grace         time.Duration
 	MaxSize                 int64
 	FtraceKB                int
+	EventsOfTarget          bool
 	Fake                    bool // record with a fake source
 	Burst                   int  // its events per read
 }
@@ -50,7 +51,7 @@ func (s *recorderSpec) options() Options {
 	return Options{
 		Command: s.Command, Probes: s.Probes, Events: s.Events, PIDs: s.PIDs, All: s.All,
 		User: s.User, Output: s.Output, Duration: s.Duration, Grace: s.Grace, MaxSize: s.MaxSize,
-		FtraceKB: s.FtraceKB, ToolVersion: "test",
+		FtraceKB: s.FtraceKB, EventsOfTarget: s.EventsOfTarget, ToolVersion: "test",
 	}
 }
 

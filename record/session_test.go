@@ -519,6 +519,48 @@ func TestAttachToRunning(t *testing.T) {
 	}
 }
 
+// A command whose recorder gives up, or dies, before it was let go never runs.
+func TestAbandonedCommandNeverRuns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ran")
+	c, err := startCommand([]string{"/bin/touch", file}, "/bin/touch", "", os.Environ(), os.Stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if _, err := readStat(c.pid()); err != nil {
+		t.Errorf("the starter does not wait: %v", err)
+	}
+	c.abandon()
+	if _, err := readStat(c.pid()); err == nil {
+		t.Error("the starter is still there")
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+// A signal that ends the starter counts as the command's end.
+func TestSignalBeforeTheCommandRuns(t *testing.T) {
+	c, err := startCommand([]string{"/bin/true"}, "/bin/true", "", os.Environ(), os.Stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kill()
+	for range 500 {
+		if st, _ := processState(c.pid()); st == 'Z' {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := c.run(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.ended
+	if st, ok := c.exitStatus(); !ok || st != 137 {
+		t.Errorf("status %d, %v", st, ok)
+	}
+}
+
 // Nobody reads the log any more: the command runs on, and its status counts.
 func TestReaderGone(t *testing.T) {
 	pr, pw, err := os.Pipe()

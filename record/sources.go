@@ -89,8 +89,8 @@ func (s *session) attachStandard() error {
 	if len(o.Events)+len(o.Optional) == 0 {
 		return nil
 	}
-	if s.o.EventsOfTarget {
-		o.PIDs, o.Follow = s.target.PIDs, true
+	if s.o.EventsOfTarget && !s.target.All {
+		o.PIDs, o.Follow = threads(s.target.PIDs), true
 	}
 	err := s.try(tracefs.New(o))
 	if errors.Is(err, tracefs.ErrNothing) { // BPF has them all
@@ -101,6 +101,15 @@ func (s *session) attachStandard() error {
 		return err
 	}
 	return nil
+}
+
+// threads lists the threads of processes: ftrace filters by thread.
+func threads(pids []int) []int {
+	var out []int
+	for _, pid := range pids {
+		out = append(out, numericDir(fmt.Sprintf("/proc/%d/task", pid))...)
+	}
+	return out
 }
 
 // stoppedProcess has the guardian continue a process, should this one die

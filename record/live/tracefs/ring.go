@@ -34,9 +34,9 @@ func (fs *FS) openRing(instance string, cpu, page int) (*ring, error) {
 }
 
 // full takes up to len(buf) bytes of full pages out of the ring and returns
-// how many; 0 if no page is full. Splicing moves pages without copying events
-// one by one: 18 to 24 ns of CPU an event against 223 to 454 for read(2),
-// which also cuts pages short (docs/performance.md).
+// how many; 0 if no page is full. Unlike read(2), splicing never cuts a page
+// that is being written short: such pages cost as much as full ones and hold
+// a few events each.
 func (r *ring) full(buf []byte) (int, error) {
 	n, err := retry(func() (int, error) {
 		n, err := unix.Splice(r.fd, nil, r.pipe[1], nil, len(buf), unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
