@@ -3,6 +3,8 @@ package gpulog
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -45,6 +47,25 @@ func BenchmarkWrite(b *testing.B) {
 				b.Fatal(err)
 			}
 			if err := w.Flush(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		perEvent(b, len(c.events), int(n)/b.N)
+	})
+}
+
+// BenchmarkWriteFlushed writes a block for every 500 events, as a recording
+// with few events does that flushes each second.
+func BenchmarkWriteFlushed(b *testing.B) {
+	eachCapture(b, func(b *testing.B, c *capture) {
+		var n countWriter
+		w, err := NewWriter(&n, &event.Meta{}, WriterOptions{BlockEvents: 500})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n = 0
+		for b.Loop() {
+			if err := w.Write(c.events); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -103,8 +124,11 @@ func readThrough(b *testing.B, s interface{ Next(*event.Batch) error }, want int
 	}
 }
 
+// rawPages is how many pages a block of them would hold.
+const rawPages = MaxBody / 4096
+
 // BenchmarkRawPagesWrite is the other way to store a capture: the kernel's
-// pages, each 16 of them a zstd frame.
+// pages, as many as a block may hold in a zstd frame.
 func BenchmarkRawPagesWrite(b *testing.B) {
 	eachCapture(b, func(b *testing.B, c *capture) {
 		z := newZstd(b)
@@ -115,7 +139,7 @@ func BenchmarkRawPagesWrite(b *testing.B) {
 			chunk = chunk[:0]
 			for i, p := range c.pages {
 				chunk = append(chunk, p...)
-				if i%16 == 15 || i == len(c.pages)-1 {
+				if i%rawPages == rawPages-1 || i == len(c.pages)-1 {
 					out = z.EncodeAll(chunk, out[:0])
 					n += HeaderSize + len(out)
 					chunk = chunk[:0]
@@ -131,9 +155,9 @@ func BenchmarkRawPagesRead(b *testing.B) {
 	eachCapture(b, func(b *testing.B, c *capture) {
 		z := newZstd(b)
 		var frames [][]byte
-		for i := 0; i < len(c.pages); i += 16 {
+		for i := 0; i < len(c.pages); i += rawPages {
 			var chunk []byte
-			for _, p := range c.pages[i:min(i+16, len(c.pages))] {
+			for _, p := range c.pages[i:min(i+rawPages, len(c.pages))] {
 				chunk = append(chunk, p...)
 			}
 			frames = append(frames, z.EncodeAll(chunk, nil))
@@ -170,24 +194,71 @@ func newZstd(b *testing.B) *zstd.Encoder {
 	return z
 }
 
-// BenchmarkSort sorts a capture that was read CPU by CPU.
+// BenchmarkSort sorts 20 captures, one after another, each as its CPUs were drained.
 func BenchmarkSort(b *testing.B) {
 	run := func(name string, o SortOptions, source func(evs []event.Event) Source) {
 		b.Run(name, func(b *testing.B) {
-			c := readCapture(b, captures[1])
+			evs := manyCaptures(b, 20)
 			b.ReportAllocs()
 			for b.Loop() {
-				s := Sort(source(c.events), o)
-				readThrough(b, s, len(c.events))
+				s := Sort(source(evs), o)
+				readThrough(b, s, len(evs))
 				if err := s.Close(); err != nil {
 					b.Fatal(err)
 				}
 			}
-			perEvent(b, len(c.events), 0)
+			perEvent(b, len(evs), 0)
 		})
 	}
 	plain := func(evs []event.Event) Source { return &sliceSource{evs, event.DefaultBatch} }
 	run("memory", SortOptions{}, plain)
-	run("spill", SortOptions{MaxMemory: 1 << 20}, plain)
+	run("spill", SortOptions{MaxMemory: 16 << 20}, plain)
 	run("bounded", SortOptions{}, func(evs []event.Event) Source { return bounded(evs, event.DefaultBatch) })
+	var sorted []event.Event
+	inOrder := func(evs []event.Event) Source {
+		if sorted == nil {
+			sorted = wantOrder(evs)
+		}
+		return bounded(sorted, event.DefaultBatch)
+	}
+	run("in order", SortOptions{}, inOrder)
+}
+
+// manyCaptures returns n captures, each later than the one before.
+func manyCaptures(b *testing.B, n int) (evs []event.Event) {
+	c := readCapture(b, captures[1])
+	for i := range n {
+		for _, e := range c.events {
+			e.Time += event.Time(i) * 20e9
+			evs = append(evs, e)
+		}
+	}
+	return evs
+}
+
+// BenchmarkReadSorted opens a log of captures and reads it in order of time,
+// as every export does.
+func BenchmarkReadSorted(b *testing.B) {
+	evs := manyCaptures(b, 20)
+	path := filepath.Join(b.TempDir(), "a.gpurec")
+	if err := os.WriteFile(path, write(b, evs, WriterOptions{}), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		l, err := Open(path, ReaderOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := l.Reader()
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := Sort(r, SortOptions{})
+		readThrough(b, s, len(evs))
+		s.Close()
+		r.Close()
+		l.Close()
+	}
+	perEvent(b, len(evs), 0)
 }
