@@ -1,8 +1,10 @@
 package record
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -138,6 +140,7 @@ func TestEventsOfTarget(t *testing.T) {
 		t.Fatalf("%d commands", len(tree))
 	}
 	calls := 0
+	slices.SortStableFunc(l.events, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) }) // each CPU arrives by itself
 	for i := range l.events {
 		e := &l.events[i]
 		switch {
@@ -185,6 +188,7 @@ func TestEndings(t *testing.T) {
 		{"kill -9 of both", func(r *recorder, pid int) { syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) }, 137, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pid")
 			// Through dash, that passes SIGINT's default on to sleep.
 			r := startRecorder(t, recorderSpec{Command: sh(`echo $$ > ` + file + `; exec sleep 100`), Events: []string{"sched:sched_switch"}})

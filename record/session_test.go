@@ -169,6 +169,7 @@ func (b *lockedBuffer) String() string              { defer b.lock()(); return b
 func sh(script string) []string { return []string{"/bin/sh", "-c", script} }
 
 func TestStatusPassesThrough(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		script string
 		want   int
@@ -292,6 +293,7 @@ func TestSignals(t *testing.T) {
 			`echo ready > ` + file + `; while :; do sleep 0.05; done`)
 	}
 	t.Run("to the recorder only", func(t *testing.T) {
+		t.Parallel()
 		file := filepath.Join(t.TempDir(), "got")
 		r := startRecorder(t, recorderSpec{Command: counting(file), Fake: true})
 		waitFile(t, file)
@@ -307,6 +309,7 @@ func TestSignals(t *testing.T) {
 		}
 	})
 	t.Run("to the group, as a terminal does", func(t *testing.T) {
+		t.Parallel()
 		file := filepath.Join(t.TempDir(), "got")
 		r := startRecorder(t, recorderSpec{Command: counting(file), Fake: true})
 		waitFile(t, file)
@@ -325,6 +328,7 @@ func TestSignals(t *testing.T) {
 		}
 	})
 	t.Run("a command that ignores SIGTERM", func(t *testing.T) {
+		t.Parallel()
 		file := filepath.Join(t.TempDir(), "pid")
 		r := startRecorder(t, recorderSpec{Command: sh(`trap '' TERM; echo $$ > ` + file + `; while :; do sleep 0.05; done`), Fake: true, Grace: 300 * time.Millisecond})
 		pid, _ := strconv.Atoi(waitFile(t, file))
@@ -354,6 +358,7 @@ func waitLine(t *testing.T, file, line string) {
 }
 
 func TestRecorderKilled(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
 	r := startRecorder(t, recorderSpec{Command: sh(`echo $$ > ` + file + `; exec sleep 100`), Fake: true})
 	pid, _ := strconv.Atoi(waitFile(t, file))
@@ -387,6 +392,7 @@ func TestRecorderKilled(t *testing.T) {
 }
 
 func TestCommandLeavesChildren(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
 	r := startRecorder(t, recorderSpec{Command: sh(`sleep 100 >/dev/null 2>&1 & echo $! > ` + file + `; exit 3`), Fake: true})
 	if got := r.wait(); got != 3 {
@@ -400,6 +406,7 @@ func TestCommandLeavesChildren(t *testing.T) {
 }
 
 func TestDurationLetsTheCommandRunOn(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "end")
 	r := startRecorder(t, recorderSpec{Command: sh(`sleep 1; echo end > ` + file + `; exit 4`), Fake: true, Duration: 200 * time.Millisecond})
 	if got := r.wait(); got != 4 {
@@ -417,6 +424,7 @@ func TestDurationLetsTheCommandRunOn(t *testing.T) {
 }
 
 func TestMaxSize(t *testing.T) {
+	t.Parallel()
 	const limit = 1 << 20
 	r := startRecorder(t, recorderSpec{Command: sh(`sleep 1; exit 6`), Fake: true, Burst: 2000, MaxSize: limit})
 	if got := r.wait(); got != 6 {
@@ -453,6 +461,7 @@ func TestDiskFull(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting a small disk needs root")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	if err := unix.Mount("gpurec-test", dir, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("mount a small tmpfs: %v", err)
@@ -477,6 +486,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestStandardOutput(t *testing.T) {
+	t.Parallel()
 	r := startRecorder(t, recorderSpec{Command: sh(`echo hello; exit 2`), Fake: true, Output: "-"})
 	if got := r.wait(); got != 2 {
 		t.Errorf("status %d, want 2", got)
@@ -490,6 +500,7 @@ func TestStandardOutput(t *testing.T) {
 }
 
 func TestAttachToRunning(t *testing.T) {
+	t.Parallel()
 	p := exec.Command("/bin/sh", "-c", "sleep 100 & wait")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -563,6 +574,7 @@ func TestSignalBeforeTheCommandRuns(t *testing.T) {
 
 // Nobody reads the log any more: the command runs on, and its status counts.
 func TestReaderGone(t *testing.T) {
+	t.Parallel()
 	pr, pw, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
