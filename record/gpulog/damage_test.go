@@ -3,6 +3,7 @@ package gpulog
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -164,31 +165,39 @@ func TestEveryFlippedBit(t *testing.T) {
 	if testing.Short() {
 		step = 7
 	}
-	for _, b := range blocksOf(t, log) {
-		want := without(evs, b)
-		for bit := b.offset * 8; bit < b.end*8; bit += step {
-			log[bit/8] ^= 1 << (bit % 8)
-			r, err := NewReader(bytes.NewReader(log), ReaderOptions{})
-			if err != nil {
-				t.Fatalf("bit %d (%v block): %v", bit, b.typ, err)
+	for i, b := range blocksOf(t, log) {
+		t.Run(fmt.Sprint(i, b.typ), func(t *testing.T) {
+			t.Parallel()
+			flipped := bytes.Clone(log)
+			for bit := b.offset * 8; bit < b.end*8; bit += step {
+				flipped[bit/8] ^= 1 << (bit % 8)
+				checkFlipped(t, flipped, without(evs, b), b, bit)
+				if bit%499 == 0 {
+					checkFlippedFile(t, flipped, without(evs, b), b)
+				}
+				flipped[bit/8] ^= 1 << (bit % 8)
 			}
-			got, lost := withoutLoss(drain(t, r))
-			compare(t, got, want)
-			if lost != uint64(b.events) || r.Counters().Get(AnomalyEventsLost) != lost {
-				t.Fatalf("bit %d: %d lost, counted %d, want %d", bit, lost, r.Counters().Get(AnomalyEventsLost), b.events)
-			}
-			if n := r.Counters().Get(AnomalyBlockDamaged); n != 1 {
-				t.Fatalf("bit %d (%v block): %d damaged blocks counted: %+v", bit, b.typ, n, r.Counters().List())
-			}
-			if m := r.Meta(); m.Tool != "gpurec" || len(m.Command) != 2 {
-				t.Fatalf("bit %d: metadata %+v", bit, m)
-			}
-			r.Close()
-			if bit%499 == 0 {
-				checkFlippedFile(t, log, want, b)
-			}
-			log[bit/8] ^= 1 << (bit % 8)
-		}
+		})
+	}
+}
+
+// checkFlipped reads a log with a flipped bit in block b.
+func checkFlipped(t *testing.T, log []byte, want []event.Event, b blockInfo, bit int) {
+	r, err := NewReader(bytes.NewReader(log), ReaderOptions{})
+	if err != nil {
+		t.Fatalf("bit %d: %v", bit, err)
+	}
+	defer r.Close()
+	got, lost := withoutLoss(drain(t, r))
+	compare(t, got, want)
+	if lost != uint64(b.events) || r.Counters().Get(AnomalyEventsLost) != lost {
+		t.Fatalf("bit %d: %d lost, counted %d, want %d", bit, lost, r.Counters().Get(AnomalyEventsLost), b.events)
+	}
+	if n := r.Counters().Get(AnomalyBlockDamaged); n != 1 {
+		t.Fatalf("bit %d: %d damaged blocks counted: %+v", bit, n, r.Counters().List())
+	}
+	if m := r.Meta(); m.Tool != "gpurec" || len(m.Command) != 2 {
+		t.Fatalf("bit %d: metadata %+v", bit, m)
 	}
 }
 
