@@ -5,6 +5,9 @@ import (
 	"github.com/gpurec/gpurec/record/gpu"
 )
 
+// maxCorrelations bounds the correlation ids that are remembered.
+const maxCorrelations = 1 << 18
+
 // maxPending bounds the activities that wait for their call.
 const maxPending = 1 << 16
 
@@ -97,7 +100,7 @@ func (x *activityTracker) call(c *call) {
 		a = next
 	}
 	delete(x.pending, k)
-	if len(x.order)-x.head > x.e.o.MaxOpen {
+	if len(x.order)-x.head > min(maxCorrelations, x.e.o.MaxOpen) {
 		x.evict()
 	}
 }
@@ -123,7 +126,7 @@ func (x *activityTracker) evict() {
 	o := x.order[x.head]
 	x.order[x.head] = nil
 	x.head++
-	if x.head > x.e.o.MaxOpen/2 && x.head > 1024 {
+	if x.head >= maxCorrelations {
 		x.order = append(x.order[:0], x.order[x.head:]...)
 		x.head = 0
 	}

@@ -245,6 +245,7 @@ func (x *apiTracker) complete(ev *event.Event, t *thread) {
 		x.give(c, t)
 		return
 	}
+	x.e.ioctl.adopt(c, t)
 	t.done.add(x, c, t)
 }
 

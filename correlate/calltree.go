@@ -3,10 +3,14 @@ package correlate
 // maxTree bounds the whole calls of a thread that wait for a parent.
 const maxTree = 64
 
+// maxTreeCalls bounds the calls in them.
+const maxTreeCalls = 1 << 12
+
 // callTree holds calls that came whole until it is clear what call they lie
 // in: the call around comes after those in it. Each root holds its subtree.
 type callTree struct {
 	roots []*callNode
+	held  int
 }
 
 type callNode struct {
@@ -32,7 +36,8 @@ func (h *callTree) add(x *apiTracker, c *call, t *thread) {
 		}
 	}
 	h.roots = append(h.roots, n)
-	if len(h.roots) > maxTree {
+	h.held++
+	if len(h.roots) > maxTree || h.held > maxTreeCalls {
 		h.give(x, h.roots[0], 0, 0, t)
 		h.roots = append(h.roots[:0], h.roots[1:]...)
 	}
@@ -45,6 +50,7 @@ func (h *callTree) give(x *apiTracker, n *callNode, parent ID, depth int64, t *t
 		h.give(x, k, id, depth+1, t)
 	}
 	x.give(n.c, t)
+	h.held--
 }
 
 func (h *callTree) flush(x *apiTracker, t *thread) {

@@ -175,6 +175,9 @@ func (e *engine) clock(ev *event.Event) {
 		e.count(&anomalyTimeBack)
 		return
 	}
+	if ev.Time > e.now && len(e.fence.ended) > 0 {
+		e.fence.giveWaits()
+	}
 	e.now = ev.Time
 }
 

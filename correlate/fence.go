@@ -66,8 +66,9 @@ type fenceTracker struct {
 	nWaits ID
 	cpus   []cpuState
 
-	sawHardware bool // a fence that is not the scheduler's
-	nOpen       int  // waits
+	sawHardware bool    // a fence that is not the scheduler's
+	nOpen       int     // waits
+	ended       []*wait // that ended at the present instant
 }
 
 func (f *fenceTracker) init(e *engine) {

@@ -41,6 +41,7 @@ type thread struct {
 	ioctl   *ioctl   // open
 	closing *ioctl   // returned by one witness, the other may follow
 	wait    *wait    // open
+	late    []*ioctl // returned, and in no call so far
 
 	pairs    [pairRing]fencePair // drm_sched fences made and not yet owned
 	npairs   int

@@ -16,6 +16,7 @@ const (
 	maxHeld    = 1 << 14 // ioctls that wait for their driver
 	maxFDs     = 1 << 16 // descriptors remembered
 	maxSources = 4
+	maxLate    = 16 // ioctls of a thread that wait for a call around them
 	magicDRM   = 'd'
 )
 
@@ -25,6 +26,7 @@ type ioctl struct {
 	fd      *fdState
 	t       *thread
 	jobs    int
+	queued  [4]endingJob       // the first of them
 	sources [maxSources]string // of entries
 	nsrc    int
 	exits   [maxSources]string
@@ -288,11 +290,55 @@ func (x *ioctlTracker) closeOpen(t *thread, kind string) {
 	x.done(i)
 }
 
-// done gives an ioctl, or holds it until its descriptor's driver is known.
+// done ends an ioctl. One in no call may still be in a call that comes whole,
+// after it: a few of a thread wait for that.
 func (x *ioctlTracker) done(i *ioctl) {
+	t := i.t
 	if i.row.StartNS.OK && i.row.EndNS.OK {
 		i.t.history.add(span{kind: wasIoctl, start: i.row.StartNS.V, end: i.row.EndNS.V, name: x.name(i), cmd: uint32(i.row.Cmd), driver: i.fd})
 	}
+	if i.row.APICallID != 0 || !i.row.EndNS.OK || !i.row.StartNS.OK || len(t.calls) > 0 {
+		x.release(i)
+		return
+	}
+	t.late = append(t.late, i)
+	if len(t.late) > maxLate {
+		x.release(t.late[0])
+		t.late = append(t.late[:0], t.late[1:]...)
+	}
+}
+
+// adopt puts the ioctls that lie in a call that came whole into it. Calls come
+// in the order of their ends: the first that holds an ioctl is the innermost.
+func (x *ioctlTracker) adopt(c *call, t *thread) {
+	keep := t.late[:0]
+	for _, i := range t.late {
+		if i.row.StartNS.V < c.row.StartNS.V || i.row.EndNS.V > c.row.EndNS.V {
+			keep = append(keep, i)
+			continue
+		}
+		x.inCall(i, c, t)
+		for _, q := range i.queued {
+			if q.waits() {
+				q.j.row.APICallID = c.row.ID
+				setStr(&q.j.row.KernelName, c.row.KernelName)
+			}
+		}
+		x.release(i)
+	}
+	clear(t.late[len(keep):])
+	t.late = keep
+}
+
+func (x *ioctlTracker) releaseLate(t *thread) {
+	for _, i := range t.late {
+		x.release(i)
+	}
+	t.late = nil
+}
+
+// release gives an ioctl, or holds it until its descriptor's driver is known.
+func (x *ioctlTracker) release(i *ioctl) {
 	if i.row.Driver != "" || i.fd == nil || i.fd.driver != "" || byte(i.row.Cmd>>8) != magicDRM || i.noCmd {
 		x.give(i)
 		return
@@ -425,6 +471,7 @@ func (x *ioctlTracker) threadEnds(t *thread) {
 	if t.ioctl != nil {
 		x.closeOpen(t, endKilled)
 	}
+	x.releaseLate(t)
 }
 
 func (x *ioctlTracker) finish() {
@@ -435,7 +482,11 @@ func (x *ioctlTracker) finish() {
 		if t.ioctl != nil {
 			x.closeOpen(t, endOpen)
 		}
+		x.releaseLate(t)
 		x.e.flushFull()
+	}
+	for _, t := range x.e.ids.loose {
+		x.releaseLate(t)
 	}
 	for _, h := range x.order[x.head:] {
 		if h.i.row.ID == h.id {

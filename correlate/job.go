@@ -199,6 +199,9 @@ func (x *jobTracker) origin(j *job, t *thread) {
 	e, r := x.e, &j.row
 	if i := t.ioctl; i != nil {
 		r.IoctlID, r.APICallID = i.row.ID, i.row.APICallID
+		if i.jobs < len(i.queued) {
+			i.queued[i.jobs] = endingJob{j, r.ID}
+		}
 		i.jobs++
 		j.fd = i.fd
 		e.link(RuleIoctlJob, "ioctls", i.row.ID, "jobs", r.ID, Nested, t.keyText)

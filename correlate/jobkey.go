@@ -15,6 +15,10 @@ func (x *jobTracker) lookup(ev *event.Event) *job {
 	}
 	if p, ok := pointer(ev); ok {
 		if j := x.byPtr[p]; j != nil {
+			if k, ok := ev.Fence(); ok && j.fin != nil && j.fin.key.Low32() != k.Low32() {
+				x.closeReused(j) // the address has come to another fence
+				return nil
+			}
 			return j
 		}
 		if !ev.Bool(event.FieldBridge) && ev.Kind == event.KindJobQueue {

@@ -6,6 +6,7 @@ import "github.com/gpurec/gpurec/record/event"
 const (
 	maxSliceDepth = 1 << 12 // begun and not ended, a track
 	maxSliceRoots = 1 << 12 // whole and waiting for a parent, a track
+	maxSliceHeld  = 1 << 15 // and with all that lies in them
 	maxTracks     = 1 << 16
 	maxAsync      = 1 << 16 // begun with an id and not ended
 )
@@ -15,11 +16,13 @@ const (
 type sliceStack struct {
 	open  []*Slice
 	roots []*sliceNode
+	held  int
 }
 
 type sliceNode struct {
 	row      Slice
 	children []*sliceNode
+	size     int   // slices in it, itself included
 	base     int64 // depth of the open slice that it lies in, + 1
 }
 
@@ -195,10 +198,16 @@ func (x *sliceTracker) whole(ev *event.Event, t *thread, s *sliceStack) {
 		x.e.count(&anomalyOverlap)
 	}
 	n.children = append(n.children, s.roots[i:]...)
+	n.size = 1
+	for _, k := range n.children {
+		n.size += k.size
+	}
 	s.roots = append(s.roots[:i], n)
-	if len(s.roots) > maxSliceRoots {
+	s.held++
+	if len(s.roots) > maxSliceRoots || s.held > maxSliceHeld {
 		x.e.count(&anomalyNestingCut)
 		x.giveTree(s.roots[0], s.roots[0].row.ParentID, s.roots[0].base)
+		s.held -= s.roots[0].size
 		s.roots = append(s.roots[:0], s.roots[1:]...)
 	}
 }

@@ -85,33 +85,48 @@ func (f *fenceTracker) waitEnd(ev *event.Event, t *thread) {
 	f.endWait(w, event.OptTime(ev.Time), endReturned)
 }
 
-// endWait completes a wait: its fence's signal and job are known by now, as a
-// wait returns after the signal, or without one when it timed out.
+// endWait ends a wait. Its row waits until the instant of its end is over: the
+// signal may stand after it in the log with the same time.
 func (f *fenceTracker) endWait(w *wait, at OptTime, kind string) {
-	e, r := f.e, &w.row
 	if w.t.wait == w {
 		w.t.wait = nil
 		f.nOpen--
 	}
+	r := &w.row
+	r.EndNS, r.EndKind = at, kind
+	r.WaitNS = sub(r.EndNS, r.StartNS)
+	if r.StartNS.OK && r.EndNS.OK {
+		w.t.history.add(span{kind: wasWaiting, start: r.StartNS.V, end: r.EndNS.V, key: w.key})
+	}
+	f.ended = append(f.ended, w)
+	if !at.OK {
+		f.giveWaits()
+	}
+}
+
+// giveWaits gives the waits that have ended.
+func (f *fenceTracker) giveWaits() {
+	for i, w := range f.ended {
+		f.giveWait(w)
+		f.ended[i] = nil
+	}
+	f.ended = f.ended[:0]
+}
+
+func (f *fenceTracker) giveWait(w *wait) {
+	e, r := f.e, &w.row
 	if w.fence == nil && !w.vague {
 		w.fence = f.ref(f.find(w.key, !w.low))
 	}
-	r.EndNS, r.EndKind = at, kind
-	r.WaitNS = sub(r.EndNS, r.StartNS)
 	if x := w.fence; x != nil {
-		r.SignalNS, r.JobID = x.signal, x.jobID
-		if s := x.signal; s.OK && r.StartNS.OK && at.OK && r.StartNS.V < s.V && s.V < at.V {
-			r.WakeNS = sub(at, s)
-		}
-		if r.Driver == "" {
-			r.Driver = x.driver
-		}
+		f.told(w, x)
 	}
-	if r.JobID != 0 {
+	switch {
+	case r.JobID != 0:
 		e.link(RuleFenceWait, "jobs", r.JobID, "fence_waits", r.ID, Exact, e.fenceText(w.key))
-	} else if w.vague {
+	case w.vague:
 		e.unm.now("fence_waits", r.ID, missJob, Ambiguous)
-	} else {
+	default:
 		e.unm.add(note{table: "fence_waits", id: r.ID, link: missJob, reason: NotRecorded,
 			from: event.NoTime, to: timeOr(r.StartNS), proof: proofFence, ctx: w.key.Context, val: w.key.Seqno})
 	}
@@ -121,20 +136,35 @@ func (f *fenceTracker) endWait(w *wait, at OptTime, kind string) {
 		e.unm.add(note{table: "fence_waits", id: r.ID, link: missIoctl, reason: NotRecorded,
 			from: timeOr(r.StartNS), to: timeOr(r.StartNS)})
 	}
-	f.endNote(w, kind)
-	if r.StartNS.OK && r.EndNS.OK {
-		w.t.history.add(span{kind: wasWaiting, start: r.StartNS.V, end: r.EndNS.V, key: w.key})
-	}
+	f.endNote(w)
 	e.rows.FenceWaits = append(e.rows.FenceWaits, *r)
 	e.n++
 	f.unref(w.fence)
 	f.waits.put(w)
 }
 
+// told takes what is known of the fence waited for. A signal after the end
+// is none of the wait's: it ended by its timeout.
+func (f *fenceTracker) told(w *wait, x *fence) {
+	r := &w.row
+	r.JobID = x.jobID
+	s := x.signal
+	if !s.OK || r.EndNS.OK && s.V > r.EndNS.V {
+		s = OptTime{}
+	}
+	r.SignalNS = s
+	if s.OK && r.StartNS.OK && r.EndNS.OK && r.StartNS.V < s.V && s.V < r.EndNS.V {
+		r.WakeNS = sub(r.EndNS, s)
+	}
+	if r.Driver == "" {
+		r.Driver = x.driver
+	}
+}
+
 // endNote says why a wait has no end.
-func (f *fenceTracker) endNote(w *wait, kind string) {
+func (f *fenceTracker) endNote(w *wait) {
 	e, r := f.e, &w.row
-	switch kind {
+	switch r.EndKind {
 	case endOpen:
 		e.unm.now("fence_waits", r.ID, missExit, Open)
 	case endKilled:
@@ -161,6 +191,7 @@ func (f *fenceTracker) finishWaits() {
 			f.endWait(t.wait, OptTime{}, endOpen)
 		}
 	}
+	f.giveWaits()
 }
 
 func timeOr(t OptTime) event.Time {
