@@ -170,9 +170,7 @@ func isFork(e *event.Event) bool {
 // However a recording ends, the machine is as before, the command is not
 // stopped, and the log reads.
 func TestEndings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes about ten seconds")
-	}
+	slow(t)
 	before := machineState(t)
 	for _, c := range []struct {
 		name string

@@ -168,6 +168,14 @@ func (b *lockedBuffer) String() string              { defer b.lock()(); return b
 
 func sh(script string) []string { return []string{"/bin/sh", "-c", script} }
 
+// slow marks tests that take a second or more.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+}
+
 func TestStatusPassesThrough(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -358,6 +366,7 @@ func waitLine(t *testing.T, file, line string) {
 }
 
 func TestRecorderKilled(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
 	r := startRecorder(t, recorderSpec{Command: sh(`echo $$ > ` + file + `; exec sleep 100`), Fake: true})
@@ -406,6 +415,7 @@ func TestCommandLeavesChildren(t *testing.T) {
 }
 
 func TestDurationLetsTheCommandRunOn(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "end")
 	r := startRecorder(t, recorderSpec{Command: sh(`sleep 1; echo end > ` + file + `; exit 4`), Fake: true, Duration: 200 * time.Millisecond})
@@ -424,6 +434,7 @@ func TestDurationLetsTheCommandRunOn(t *testing.T) {
 }
 
 func TestMaxSize(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	const limit = 1 << 20
 	r := startRecorder(t, recorderSpec{Command: sh(`sleep 1; exit 6`), Fake: true, Burst: 2000, MaxSize: limit})
@@ -461,6 +472,7 @@ func TestDiskFull(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting a small disk needs root")
 	}
+	slow(t)
 	t.Parallel()
 	dir := t.TempDir()
 	if err := unix.Mount("gpurec-test", dir, "tmpfs", 0, "size=4m"); err != nil {
@@ -500,6 +512,7 @@ func TestStandardOutput(t *testing.T) {
 }
 
 func TestAttachToRunning(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	p := exec.Command("/bin/sh", "-c", "sleep 100 & wait")
 	if err := p.Start(); err != nil {
@@ -574,6 +587,7 @@ func TestSignalBeforeTheCommandRuns(t *testing.T) {
 
 // Nobody reads the log any more: the command runs on, and its status counts.
 func TestReaderGone(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	pr, pw, err := os.Pipe()
 	if err != nil {
