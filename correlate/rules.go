@@ -32,7 +32,7 @@ var Rules = []RuleSpec{
 	{RuleAPIIoctl, 1, "api_calls", "ioctls", []Confidence{Nested}, "the innermost call open on the thread when the ioctl began"},
 	{RuleIoctlJob, 2, "ioctls", "jobs", []Confidence{Nested}, "the ioctl open on the thread that queued the job"},
 	{RuleAPIJob, 3, "api_calls", "jobs", []Confidence{Nested}, "the innermost call open on the thread that queued the job, where no ioctl was seen"},
-	{RuleJobRun, 4, "jobs", "jobs", []Confidence{Exact, Inferred}, "the run event names the job that was queued"},
+	{RuleJobRun, 4, "jobs", "jobs", []Confidence{Exact}, "the run event names the job that was queued"},
 	{RuleJobDone, 5, "jobs", "jobs", []Confidence{Exact, Inferred}, "the done event names the job; without done events, the signal of its fence"},
 	{RuleJobFence, 6, "jobs", "fences", []Confidence{Exact, Adjacent}, "the finished fence of the job"},
 	{RuleJobScheduled, 7, "jobs", "fences", []Confidence{Adjacent}, "the scheduled fence of the job"},
@@ -72,11 +72,9 @@ const (
 	missDependency = "dependency"
 	missEnter      = "enter"
 	missExit       = "exit"
-	missSignal     = "signal"
 	missDevice     = "device"
-	missProcess    = "process"
 )
 
 // Missing lists the partners that unmatched can name in its column link.
 var Missing = []string{missAPICall, missIoctl, missActivity, missQueue, missRun, missDone, missFinished,
-	missFence, missHWFence, missJob, missDependency, missEnter, missExit, missSignal, missDevice, missProcess}
+	missFence, missHWFence, missJob, missDependency, missEnter, missExit, missDevice}
