@@ -349,6 +349,29 @@ func TestNotALog(t *testing.T) {
 	}
 }
 
+// Headers that are sound, of this log, and claim overlapping bodies must not
+// make the reader check every byte thousands of times.
+func TestOverlappingHeaders(t *testing.T) {
+	log, _ := smallLog(t)
+	first := blocksOf(t, log)[0]
+	bad := bytes.Clone(log[:first.end])
+	h := header{typ: BlockEvents, major: Major, stored: MaxBody, raw: MaxBody, seq: 1, log: first.log, events: 1}
+	for range 2 * MaxBody / HeaderSize {
+		var b [HeaderSize]byte
+		h.put(b[:])
+		bad = append(bad, b[:]...)
+	}
+	s := newScanner(bytes.NewReader(append(bad, log[first.end:]...)))
+	for {
+		if _, err := s.next(); err != nil {
+			break
+		}
+	}
+	if limit := 4*int64(len(bad)+2*MaxBody) + MaxBody; s.failed > limit {
+		t.Fatalf("%d bytes checked of %d", s.failed, len(bad))
+	}
+}
+
 // failingReader fails after its bytes.
 type failingReader struct {
 	r   io.Reader

@@ -141,3 +141,17 @@ func TestRoundTripRandom(t *testing.T) {
 		}
 	}
 }
+
+// source is what importers' readers and correlate ask of what they read.
+type source interface {
+	event.Source
+	Meta() *event.Meta
+	Counters() *event.Counters
+	Close() error
+}
+
+var (
+	_ source  = (*Reader)(nil)
+	_ source  = (*Sorter)(nil)
+	_ Bounded = (*Reader)(nil)
+)
