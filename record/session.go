@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
 	"github.com/gpurec/gpurec/record/live"
+	"github.com/gpurec/gpurec/record/live/bpf"
 	"github.com/gpurec/gpurec/record/live/tracefs"
 )
 
@@ -110,6 +112,11 @@ func (o *Options) check() error {
 		return &UsageError{fmt.Sprintf("a log of at most %d bytes is too small: allow 1 MiB or more", o.MaxSize)}
 	case o.Duration < 0:
 		return &UsageError{"a negative duration"}
+	}
+	for _, g := range o.Probes {
+		if !slices.Contains(bpf.Groups(), g) {
+			return &UsageError{fmt.Sprintf("no group of probes is called %s: there are %s", g, strings.Join(bpf.Groups(), ", "))}
+		}
 	}
 	for _, pid := range o.PIDs {
 		if pid <= 0 {

@@ -679,7 +679,7 @@ func TestResultText(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, o := range []Options{
-		{}, {All: true, PIDs: []int{1}}, {All: true, Command: []string{"x"}}, {PIDs: []int{-1}}, {All: true, User: "x"}, {All: true, MaxSize: 5},
+		{}, {All: true, PIDs: []int{1}}, {All: true, Command: []string{"x"}}, {PIDs: []int{-1}}, {All: true, User: "x"}, {All: true, MaxSize: 5}, {All: true, Probes: []string{"bogus"}},
 	} {
 		var ue *UsageError
 		res, err := Run(t.Context(), o)

@@ -77,7 +77,7 @@ func (s *session) attachStandard() error {
 	if s.o.Probes == nil || len(s.o.Probes) > 0 {
 		err := s.try(bpf.New(bpf.Options{
 			PIDs: s.target.PIDs, All: s.target.All,
-			Groups: s.o.Probes, Require: s.o.Probes,
+			Groups: s.o.Probes, Require: s.require(),
 			RingBytes: s.o.RingBytes, NoStop: s.o.NoStop, OnStop: s.stoppedProcess,
 			Libraries: s.o.Libraries, EntryOnly: s.o.EntryOnly, RunTime: s.o.RunTime,
 		}))
@@ -123,6 +123,20 @@ func (s *session) stoppedProcess(pid int, stopped bool) {
 
 // insteadOf are the tracepoints that ftrace reads where BPF cannot, by group.
 var insteadOf = map[string]string{bpf.GroupSched: "gpu_scheduler", bpf.GroupFence: "dma_fence"}
+
+// require lists the groups that only BPF can give and that were asked for by name.
+func (s *session) require() []string {
+	var out []string
+	for _, group := range s.o.Probes {
+		if system := insteadOf[group]; system != "" && !s.o.EventsOfTarget {
+			if events, err := tracefs.Available(system + ":*"); err == nil && len(events) > 0 {
+				continue // ftrace has it, if need be
+			}
+		}
+		out = append(out, group)
+	}
+	return out
+}
 
 // instead returns the events that the options ask BPF for, that it does not
 // have, and that ftrace has.
