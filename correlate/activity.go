@@ -47,21 +47,24 @@ type activity struct {
 	key    correlationKey
 	stream *streamState
 	next   *activity // of the same key
+	queued bool      // in the list of those that wait
 	given  bool
 }
 
 type activityTracker struct {
-	e       *engine
-	pool    pool[activity]
-	corr    pool[correlation]
-	calls   map[correlationKey]*correlation
-	order   []*correlation
-	head    int
-	pending map[correlationKey]*activity // first that waits
-	queue   []*activity
-	qhead   int
-	streams map[streamKey]*streamState
-	n       ID
+	e        *engine
+	pool     pool[activity]
+	corr     pool[correlation]
+	calls    map[correlationKey]*correlation
+	order    []*correlation
+	head     int
+	pending  map[correlationKey]*activity // first that waits
+	queue    []*activity
+	qhead    int
+	streams  map[streamKey]*streamState
+	devs     map[ID]*actDevice
+	devOrder []*actDevice
+	n        ID
 }
 
 func (x *activityTracker) init(e *engine) {
@@ -69,6 +72,7 @@ func (x *activityTracker) init(e *engine) {
 	x.calls = map[correlationKey]*correlation{}
 	x.pending = map[correlationKey]*activity{}
 	x.streams = map[streamKey]*streamState{}
+	x.devs = map[ID]*actDevice{}
 }
 
 // call takes a call whose correlation id is known.
@@ -152,16 +156,19 @@ func (x *activityTracker) event(ev *event.Event, t *thread) {
 	a.row.ID = x.n
 	a.stream = x.streamOf(&a.row, t.proc)
 	if !a.row.CorrelationID.OK || a.row.CorrelationID.V <= 0 {
+		x.busy(&a.row, a.key)
 		x.alone(a, NotRecorded, t.proc)
 		return
 	}
 	a.key = correlationKey{t.proc, a.row.CorrelationID.V}
+	x.busy(&a.row, a.key)
 	if o := x.calls[a.key]; o != nil {
 		x.join(a, o)
 		return
 	}
 	a.next = x.pending[a.key]
 	x.pending[a.key] = a
+	a.queued = true
 	x.queue = append(x.queue, a)
 	if len(x.queue)-x.qhead > min(maxPending, x.e.o.MaxOpen) {
 		x.evictPending()
@@ -238,7 +245,7 @@ func (x *activityTracker) give(a *activity) {
 	x.e.rows.GPUActivities = append(x.e.rows.GPUActivities, a.row)
 	x.e.n++
 	a.given = true
-	if a.key.id == 0 {
+	if !a.queued {
 		x.pool.put(a)
 	}
 }
@@ -292,6 +299,9 @@ func (x *activityTracker) finish() {
 		x.e.flushFull()
 	}
 	x.queue = nil
+	for _, d := range x.devOrder {
+		x.giveGaps(d, d.gaps)
+	}
 	for _, o := range x.order[x.head:] {
 		if o != nil {
 			x.settle(o)

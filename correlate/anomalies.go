@@ -67,6 +67,11 @@ var (
 	anomalyEarlyActivity = event.AnomalySpec{Name: "activity_before_launch", Severity: event.SeverityWarning,
 		Doc: "Work began on the device before the call that launched it: the clocks are apart.", Remedy: "align the clocks of the source"}
 
+	anomalyGapUnknown = event.AnomalySpec{Name: "activity_gap_of_unknown_cause", Severity: event.SeverityInfo,
+		Doc: "A device stood idle before work whose launch is not known: no cause is given.", Remedy: "record the API calls too"}
+
+	anomalyWakeUnused = event.AnomalySpec{Name: "wakeup_without_switch", Severity: event.SeverityInfo,
+		Doc: "A thread was woken, and its coming onto a CPU was not seen.", Remedy: "record sched:sched_switch too"}
 	anomalySwitchMismatch = event.AnomalySpec{Name: "sched_switch_mismatch", Severity: event.SeverityInfo,
 		Doc: "A thread left a CPU that another one was on: a switch is missing.", Remedy: "see losses"}
 	anomalyIRQExitAlone = event.AnomalySpec{Name: "irq_exit_alone", Severity: event.SeverityInfo,

@@ -7,8 +7,9 @@ const maxWakes = 1 << 16
 
 // wake is who woke a thread, and when.
 type wake struct {
-	tid OptInt
-	at  OptTime
+	tid  OptInt
+	at   OptTime
+	kind event.Kind
 }
 
 type cpuRun struct {
@@ -82,7 +83,10 @@ func (x *cpuTracker) woken(ev *event.Event) {
 	if ev.Kind == event.KindSchedWaking || !seen {
 		w.tid = optTask(ev.TID)
 	}
-	w.at = event.OptTime(ev.Time)
+	if seen && ev.Kind == w.kind {
+		x.e.count(&anomalyWakeUnused)
+	}
+	w.at, w.kind = event.OptTime(ev.Time), ev.Kind
 	x.wakes[tid] = w
 }
 
@@ -154,6 +158,7 @@ func (x *cpuTracker) giveIRQ(r IRQ) {
 }
 
 func (x *cpuTracker) finish() {
+	x.e.sum.Counters.Add(&anomalyWakeUnused, uint64(len(x.wakes)))
 	for _, c := range x.cpus {
 		if c.open {
 			x.give(c)

@@ -285,6 +285,8 @@ func (x *idTracker) task(ev *event.Event) {
 		if c := ev.Str(event.FieldTargetComm); c != "" {
 			x.rename(x.target(ev), c)
 		}
+	default:
+		x.e.misc.other(ev, x.thread(ev))
 	}
 }
 
@@ -363,6 +365,7 @@ func (x *idTracker) endThread(t *thread, at OptTime) {
 
 func (x *idTracker) processEvent(ev *event.Event) {
 	if ev.PID <= 0 {
+		x.e.misc.other(ev, x.thread(ev))
 		return
 	}
 	p := x.process(ev.PID, ev.PID, ev.Time)

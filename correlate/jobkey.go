@@ -107,7 +107,25 @@ func (x *jobTracker) absorb(j *job, ev *event.Event, bridge bool) {
 	if k, ok := ev.HWFence(); ok && j.hw == nil {
 		x.setHW(j, x.e.fence.get(k, full), Exact)
 	}
+	x.counts(j, ev)
 	x.number(j)
+}
+
+// counts takes what an event tells about the queues and the time on the device.
+func (x *jobTracker) counts(j *job, ev *event.Event) {
+	r := &j.row
+	if v, ok := ev.Uint(event.FieldJobCount); ok && ev.Kind == event.KindJobQueue {
+		r.JobCount = event.Some(v)
+	}
+	if v, ok := ev.Int(event.FieldHWJobCount); ok && ev.Kind == event.KindJobRun {
+		r.HWJobCount = event.Some(v)
+	}
+	if v, ok := ev.Uint(event.FieldElapsed); ok {
+		r.ElapsedNS = event.Some(int64(v))
+	}
+	if s := ev.Str(event.FieldArgs); s != "" && r.Args == "" {
+		r.Args = s
+	}
 }
 
 // bridgeOnly reports whether only second witnesses told of the job so far.

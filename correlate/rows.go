@@ -107,15 +107,19 @@ type Job struct {
 	Error          OptInt  `col:"error" doc:"negative errno that a source names; NULL if none does"`
 	IoctlID        ID      `col:"ioctl_id" doc:"ioctls.id that queued it"`
 	APICallID      ID      `col:"api_call_id" doc:"api_calls.id around that ioctl"`
-	EndKind        string  `col:"end_kind" doc:"done, open, killed, lost, before_start"`
+	EndKind        string  `col:"end_kind" doc:"done, open, killed, lost"`
 	FinishedNS     OptTime `col:"finished_ns" unit:"ns" doc:"the finished fence signalled"`
 	Runs           int64   `col:"runs" doc:"times it was handed to the hardware, re-runs after a reset included"`
 	RingRule       string  `col:"ring_rule" doc:"how the ring is known: source, inferred from the fence's timeline"`
-	DeviceRule     string  `col:"device_rule" doc:"how the device is known: source, inferred from the fence context"`
+	DeviceRule     string  `col:"device_rule" doc:"how the device is known: source, inferred from the fence context, inferred from the driver of the hardware fence, inferred from the ring, …; NULL if it is not"`
 	KernelName     string  `col:"kernel_name" doc:"GPU function of the API call, if it names one"`
 	Comm           string  `col:"comm" doc:"name of the thread that queued it"`
 	EntityPtr      OptUint `col:"entity_ptr" doc:"scheduler entity; NULL where only a hash is known"`
 	Low32          bool    `col:"low32" doc:"the fence's context and seqno are only low halves"`
+	JobCount       OptUint `col:"job_count" unit:"jobs" doc:"jobs in its entity's software queue when it was queued, itself excluded"`
+	HWJobCount     OptInt  `col:"hw_job_count" unit:"jobs" doc:"jobs (from 6.8: credits) in flight on the ring when it was run, itself included"`
+	ElapsedNS      OptDur  `col:"elapsed_ns" unit:"ns" doc:"time on the device as the device itself measured it"`
+	Args           string  `col:"args" doc:"further fields of the source, JSON"`
 }
 
 // JobDep is a row of job_deps.
@@ -216,7 +220,7 @@ type Ring struct {
 	FirstStartNS OptTime `col:"first_start_ns" unit:"ns" doc:"first device start"`
 	LastDoneNS   OptTime `col:"last_done_ns" unit:"ns" doc:"last done"`
 	BusyNS       OptDur  `col:"busy_ns" unit:"ns" doc:"sum of device times"`
-	IdleNS       OptDur  `col:"idle_ns" unit:"ns" doc:"last_done - first_start - busy"`
+	IdleNS       OptDur  `col:"idle_ns" unit:"ns" doc:"sum of its gaps; last_done - first_start - busy if every run was seen"`
 	MaxBacklog   int64   `col:"max_backlog" unit:"jobs" doc:"most jobs queued and not done at once"`
 }
 
@@ -226,7 +230,7 @@ type IdleGap struct {
 	Ring         string  `col:"ring" doc:"ring"`
 	StartNS      OptTime `col:"start_ns" unit:"ns" doc:"begin"`
 	EndNS        OptTime `col:"end_ns" unit:"ns" doc:"end"`
-	Cause        string  `col:"cause" doc:"in_reset, nothing_submitted, dependency, scheduling_latency, launch_latency"`
+	Cause        string  `col:"cause" doc:"in_reset, nothing_submitted, dependency, scheduling_latency, launch_latency (devices known only by activities; ring is NULL)"`
 	JobID        ID      `col:"job_id" doc:"jobs.id that ended the gap"`
 	WaitsForID   ID      `col:"waits_for_job_id" doc:"jobs.id depended on, for cause dependency"`
 	SubmitterWas string  `col:"submitter_was" doc:"what the thread that queued job_id did in the gap, for cause nothing_submitted"`
