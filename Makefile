@@ -5,7 +5,7 @@ OUT     ?= out
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 10s
-FUZZ_PKGS := record/gpulog record/ftrace record/importer/ftracetext
+FUZZ_PKGS := $(shell grep -rl --include=*_test.go '^func Fuzz' record correlate export 2>/dev/null | xargs -r -n1 dirname | sort -u)
 # CGO_ENABLED=0: one static binary that runs on any Linux of its architecture.
 export CGO_ENABLED ?= 0
 
@@ -42,12 +42,12 @@ lint: ## gofmt, vet, staticcheck
 fuzz-smoke: ## every fuzz target for FUZZTIME (default 10s)
 	@set -e; for p in $(FUZZ_PKGS); do \
 	  for f in $$($(GO) test -list '^Fuzz' ./$$p | grep ^Fuzz); do \
-	    echo "fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) ./$$p; done; done
+	    echo "fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./$$p; done; done
 
 bench: ## benchmarks, for benchstat
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-generate: ## rebuild generated code (needs clang, llvm, libbpf-dev, protobuf-compiler, linux-libc-dev)
+generate: ## rebuild generated code (needs clang, llvm, libbpf-dev, protobuf-compiler)
 	./testdata/generate.sh
 
 check-generated: ## prove that the committed generated code is what its sources give

@@ -65,12 +65,8 @@ func openInput(c *cli.Context, path string) (*input, error) {
 func (in *input) open(c *cli.Context, s *importer.Stream) error {
 	from := c.String("from")
 	if from == "gpurec" || from == "" && gpulog.Sniff(s.Head) {
-		r, err := gpulog.NewReader(s.R, gpulog.ReaderOptions{Name: s.Name})
-		if err != nil {
-			return err
-		}
-		in.reader, in.format = r, "gpurec"
-		return nil
+		in.format = "gpurec"
+		return in.openLog(s)
 	}
 	f, err := importer.Detect(s, importers(), from)
 	if err != nil {
@@ -83,6 +79,39 @@ func (in *input) open(c *cli.Context, s *importer.Stream) error {
 	in.reader, in.format = r, f.Name
 	in.close = append(in.close, r.Close)
 	return nil
+}
+
+// openLog reads a plain file by its index, which bounds the times still to
+// come; anything else as a stream.
+func (in *input) openLog(s *importer.Stream) error {
+	o := gpulog.ReaderOptions{Name: s.Name}
+	if s.At == nil {
+		r, err := gpulog.NewReader(s.R, o)
+		if err != nil {
+			return err
+		}
+		in.reader = r
+		return nil
+	}
+	l, err := gpulog.Open(in.name, o)
+	if err != nil {
+		return err
+	}
+	in.close = append(in.close, l.Close)
+	r, err := l.Reader()
+	if err != nil {
+		return err
+	}
+	in.reader = r
+	return nil
+}
+
+// Bound returns a time that no event still to come lies before, or NoTime.
+func (in *input) Bound() event.Time {
+	if b, ok := in.reader.(gpulog.Bounded); ok {
+		return b.Bound()
+	}
+	return event.NoTime
 }
 
 // Next is the reader's Next, with a failure in the middle turned into an end.
