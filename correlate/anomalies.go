@@ -70,8 +70,6 @@ var (
 	anomalyGapUnknown = event.AnomalySpec{Name: "activity_gap_of_unknown_cause", Severity: event.SeverityInfo,
 		Doc: "A device stood idle before work whose launch is not known: no cause is given.", Remedy: "record the API calls too"}
 
-	anomalyWakeUnused = event.AnomalySpec{Name: "wakeup_without_switch", Severity: event.SeverityInfo,
-		Doc: "A thread was woken, and its coming onto a CPU was not seen.", Remedy: "record sched:sched_switch too"}
 	anomalySwitchMismatch = event.AnomalySpec{Name: "sched_switch_mismatch", Severity: event.SeverityInfo,
 		Doc: "A thread left a CPU that another one was on: a switch is missing.", Remedy: "see losses"}
 	anomalyIRQExitAlone = event.AnomalySpec{Name: "irq_exit_alone", Severity: event.SeverityInfo,

@@ -7,9 +7,8 @@ const maxWakes = 1 << 16
 
 // wake is who woke a thread, and when.
 type wake struct {
-	tid  OptInt
-	at   OptTime
-	kind event.Kind
+	tid OptInt
+	at  OptTime
 }
 
 type cpuRun struct {
@@ -68,7 +67,8 @@ func (x *cpuTracker) event(ev *event.Event, t *thread) {
 }
 
 // woken remembers who wakes a thread; the first of waking and wakeup tells
-// who, the later one when it could run.
+// who, the later one when it could run. The kernel also "wakes" threads that
+// are on a CPU: such wake-ups lead to no switch and leave no row.
 func (x *cpuTracker) woken(ev *event.Event) {
 	v, ok := ev.Int(event.FieldTargetTID)
 	if !ok {
@@ -83,10 +83,7 @@ func (x *cpuTracker) woken(ev *event.Event) {
 	if ev.Kind == event.KindSchedWaking || !seen {
 		w.tid = optTask(ev.TID)
 	}
-	if seen && ev.Kind == w.kind {
-		x.e.count(&anomalyWakeUnused)
-	}
-	w.at, w.kind = event.OptTime(ev.Time), ev.Kind
+	w.at = event.OptTime(ev.Time)
 	x.wakes[tid] = w
 }
 
@@ -158,7 +155,6 @@ func (x *cpuTracker) giveIRQ(r IRQ) {
 }
 
 func (x *cpuTracker) finish() {
-	x.e.sum.Counters.Add(&anomalyWakeUnused, uint64(len(x.wakes)))
 	for _, c := range x.cpus {
 		if c.open {
 			x.give(c)
