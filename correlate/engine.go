@@ -110,21 +110,7 @@ func (e *engine) event(ev *event.Event) {
 	}
 	e.sum.Events[ev.Kind]++
 	e.clock(ev)
-	switch ev.Kind {
-	case event.KindTask:
-		e.ids.task(ev)
-		return
-	case event.KindProcess:
-		e.ids.processEvent(ev)
-		return
-	case event.KindThread:
-		e.ids.threadEvent(ev)
-		return
-	case event.KindDevice:
-		e.ids.deviceEvent(ev)
-		return
-	case event.KindLoss:
-		e.loss.event(ev)
+	if e.identity(ev) {
 		return
 	}
 	t := e.ids.thread(ev)
@@ -160,6 +146,25 @@ func (e *engine) event(ev *event.Event) {
 	default:
 		e.misc.event(ev, t)
 	}
+}
+
+// identity takes the events that are about identity and losses alone.
+func (e *engine) identity(ev *event.Event) bool {
+	switch ev.Kind {
+	case event.KindTask:
+		e.ids.task(ev)
+	case event.KindProcess:
+		e.ids.processEvent(ev)
+	case event.KindThread:
+		e.ids.threadEvent(ev)
+	case event.KindDevice:
+		e.ids.deviceEvent(ev)
+	case event.KindLoss:
+		e.loss.event(ev)
+	default:
+		return false
+	}
+	return true
 }
 
 // clock advances the watermark and the extent of the run.

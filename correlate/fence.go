@@ -43,11 +43,6 @@ type fence struct {
 	refs         int
 }
 
-// fencePair is a scheduled and a finished fence made together.
-type fencePair struct{ scheduled, finished *fence }
-
-const pairRing = 8
-
 // cpuState is what happened last on a CPU, for adjacency in one call stack.
 type cpuState struct {
 	signal *fence // last event was the signal of a hardware fence
@@ -329,42 +324,6 @@ func (f *fenceTracker) setInit(x *fence, ev *event.Event, t *thread) {
 	if !t.idle && (x.driver == driverSched || x.driver == "") {
 		f.pair(x, t)
 	}
-}
-
-// pair joins the two fences that the scheduler makes for one job: scheduled,
-// then finished, on consecutive contexts with equal numbers, on one thread.
-func (f *fenceTracker) pair(x *fence, t *thread) {
-	a := t.lastInit
-	if a != nil && !a.dead && a.key.Context+1 == x.key.Context && a.key.Seqno == x.key.Seqno && a.timeline == x.timeline {
-		t.lastInit = nil
-		if t.npairs == pairRing {
-			f.dropPair(t, 0)
-		}
-		t.pairs[t.npairs] = fencePair{a, f.ref(x)}
-		t.npairs++
-		return
-	}
-	f.unref(a)
-	t.lastInit = f.ref(x)
-}
-
-// dropPair forgets pair i of a thread.
-func (f *fenceTracker) dropPair(t *thread, i int) {
-	f.unref(t.pairs[i].scheduled)
-	f.unref(t.pairs[i].finished)
-	copy(t.pairs[i:t.npairs], t.pairs[i+1:t.npairs])
-	t.npairs--
-	t.pairs[t.npairs] = fencePair{}
-}
-
-// dropPairs forgets the pairs of a thread: what was made in one ioctl is not
-// for a job of the next.
-func (f *fenceTracker) dropPairs(t *thread) {
-	for t.npairs > 0 {
-		f.dropPair(t, t.npairs-1)
-	}
-	f.unref(t.lastInit)
-	t.lastInit = nil
 }
 
 func (f *fenceTracker) signalled(x *fence, ev *event.Event, t *thread, c *cpuState) {

@@ -38,14 +38,6 @@ type job struct {
 	older, newer       *job
 }
 
-// dep is a dependency of a job.
-type dep struct {
-	fence       *fence
-	key         event.FenceKey
-	at          OptTime
-	unsignalled bool
-}
-
 // endingJob refers to a job that ended; id tells whether it still is that one.
 type endingJob struct {
 	j  *job
@@ -87,7 +79,6 @@ type jobTracker struct {
 const (
 	maxEnding     = 256         // ended jobs that wait for their finished fence
 	maxContexts   = 1 << 16     // contexts remembered
-	maxDeps       = 64          // dependencies of a job
 	firstKernelID = 1<<64 - 256 // client ids from here on are the driver's own
 )
 
@@ -393,39 +384,4 @@ func (x *jobTracker) unlink(j *job) {
 	}
 	j.older, j.newer = nil, nil
 	x.count--
-}
-
-// dep takes a dependency.
-func (x *jobTracker) dep(ev *event.Event) {
-	j := x.depTarget(ev)
-	if j == nil {
-		x.e.count(&anomalyDepUnknownJob)
-		j = x.add(ev)
-		x.absorb(j, ev, false)
-		x.place(j)
-	} else if j.fin == nil {
-		x.absorb(j, ev, false)
-	}
-	k, ok := ev.OnFence()
-	if !ok {
-		return
-	}
-	full := ev.Flags&event.FlagLow32 == 0
-	f := x.e.fence.get(k, full)
-	if p, ok := ev.Uint(event.FieldOnFencePtr); ok {
-		if o := x.byPtr[p]; o != nil && o.fin == nil && !o.given {
-			x.setFinished(o, f, Exact)
-		}
-	}
-	unsig := ev.Bool(event.FieldUnsignalled)
-	for i := range j.deps {
-		d := &j.deps[i]
-		if d.fence == f || f.jobID != 0 && d.fence.jobID == f.jobID {
-			d.unsignalled = d.unsignalled || unsig
-			return
-		}
-	}
-	if len(j.deps) < maxDeps {
-		j.deps = append(j.deps, dep{x.e.fence.ref(f), k, event.OptTime(ev.Time), unsig})
-	}
 }

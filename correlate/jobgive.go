@@ -210,31 +210,6 @@ func (x *jobTracker) links(j *job) {
 	}
 }
 
-func (x *jobTracker) depRows(j *job) {
-	e := x.e
-	missing := false
-	for i := range j.deps {
-		d := &j.deps[i]
-		row := JobDep{JobID: j.row.ID, OnJobID: d.fence.jobID, OnFenceContext: event.Some(d.key.Context),
-			OnFenceSeqno: event.Some(d.key.Seqno), TSNS: d.at}
-		if d.unsignalled {
-			row.Waited = event.Some(true)
-		} else if s := d.fence.signal; s.OK && d.at.OK {
-			row.Waited = event.Some(s.V > d.at.V)
-		}
-		e.rows.JobDeps = append(e.rows.JobDeps, row)
-		e.n++
-		if row.OnJobID != 0 {
-			e.link(RuleJobDep, "jobs", row.OnJobID, "jobs", row.JobID, Exact, e.fenceText(d.key))
-		} else {
-			missing = true
-		}
-	}
-	if missing {
-		e.unm.add(note{table: "jobs", id: j.row.ID, link: missDependency, reason: NotRecorded, from: event.NoTime, to: timeOr(j.row.QueuedNS)})
-	}
-}
-
 // notes says what the job misses, and what is known about why.
 func (x *jobTracker) notes(j *job) {
 	r := &j.row

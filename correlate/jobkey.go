@@ -58,15 +58,6 @@ func (x *jobTracker) byNumber(ev *event.Event, ring string) *job {
 	return j
 }
 
-// depTarget is lookup for dependencies. An event without a ring was emitted by
-// the ring's own kernel thread, which bears its name (up to 6.7).
-func (x *jobTracker) depTarget(ev *event.Event) *job {
-	if j := x.lookup(ev); j != nil {
-		return j
-	}
-	return x.byNumber(ev, ev.Comm)
-}
-
 func pointer(ev *event.Event) (uint64, bool) {
 	if p, ok := ev.Uint(event.FieldFencePtr); ok && p != 0 {
 		return p, true
@@ -290,6 +281,8 @@ func (x *jobTracker) hwDriver(j *job, f *fence) {
 		}
 	} else if j.dev.row.Driver == "" {
 		j.dev.row.Driver = f.driver
+	} else if j.row.DeviceRule == ruleDeviceByContext && x.e.ids.driverDevice(f.driver) == j.dev {
+		j.row.DeviceRule = ruleDeviceByDriver // its own fence says so too
 	}
 	if j.fd != nil {
 		x.e.ioctl.resolve(j.fd, f.driver, j.dev)

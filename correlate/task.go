@@ -1,0 +1,110 @@
+package correlate
+
+import (
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// What happens to tasks: fork, exec, exit, rename.
+
+// task applies a fork, exec, exit or rename.
+func (x *idTracker) task(ev *event.Event) {
+	op, _ := ev.Uint(event.FieldTaskOp)
+	switch event.TaskOp(op) {
+	case event.TaskFork:
+		x.thread(ev)
+		x.fork(ev)
+	case event.TaskExec:
+		t := x.thread(ev)
+		if n := ev.Str(event.FieldFilename); n != "" && t.proc != nil {
+			t.proc.row.Name = n[strings.LastIndexByte(n, '/')+1:]
+			t.proc.named = true
+		}
+		if c := ev.Str(event.FieldTargetComm); c != "" {
+			x.rename(t, c)
+		}
+	case event.TaskExit:
+		t := x.thread(ev)
+		x.exit(ev, t)
+	case event.TaskRename:
+		if c := ev.Str(event.FieldTargetComm); c != "" {
+			x.rename(x.target(ev), c)
+		}
+	default:
+		x.e.misc.other(ev, x.thread(ev))
+	}
+}
+
+// target returns the task that an event of another task names, else its own.
+func (x *idTracker) target(ev *event.Event) *thread {
+	tid, ok := ev.Int(event.FieldTargetTID)
+	if !ok || tid <= 0 || int32(tid) == ev.TID {
+		return x.thread(ev)
+	}
+	o := event.New(event.KindThread, ev.Time)
+	o.TID = int32(tid)
+	if pid, ok := ev.Int(event.FieldTargetPID); ok {
+		o.PID = int32(pid)
+	}
+	return x.thread(&o)
+}
+
+func (x *idTracker) fork(ev *event.Event) {
+	v, ok := ev.Int(event.FieldTargetTID)
+	if !ok || v <= 0 {
+		return
+	}
+	tid, at := int32(v), event.OptTime(ev.Time)
+	if old := x.threads[tid]; old != nil && !old.ended {
+		x.endThread(old, OptTime{})
+	}
+	t := x.newThread(tid, ev.Time)
+	t.row.StartNS = at
+	t.row.Name = ev.Str(event.FieldTargetComm)
+	pid, ok := ev.Int(event.FieldTargetPID)
+	if !ok || pid <= 0 {
+		return
+	}
+	t.pidSeen, t.pid = int32(pid), optTask(int32(pid))
+	if int32(pid) != tid {
+		t.proc = x.process(int32(pid), tid, ev.Time)
+		return
+	}
+	if old := x.procs[tid]; old != nil {
+		old.ended = true
+	}
+	t.proc = x.newProcess(tid)
+	t.proc.row.StartNS = at
+	t.proc.row.PPID = optTask(ev.PID)
+	t.proc.row.Name = t.row.Name
+}
+
+func (x *idTracker) exit(ev *event.Event, t *thread) {
+	if t.idle {
+		return
+	}
+	at := event.OptTime(ev.Time)
+	x.endThread(t, at)
+	if p := t.proc; p != nil && t.tid == p.row.PID {
+		p.ended = true
+		p.row.EndNS = at
+		if c := optInt(ev, event.FieldExitCode); c.OK {
+			p.row.ExitCode = c
+		}
+	}
+}
+
+// endThread closes what a thread that is gone still had open.
+func (x *idTracker) endThread(t *thread, at OptTime) {
+	t.ended = true
+	if at.OK {
+		t.row.EndNS = at
+	}
+	x.e.api.threadEnds(t)
+	x.e.ioctl.threadEnds(t)
+	x.e.fence.threadEnds(t)
+	if x.last == t {
+		x.last, x.lastTID = nil, event.NoID
+	}
+}
