@@ -229,28 +229,25 @@ func compareIoctls(t *testing.T, rows *correlate.Rows, lines []truthLine) {
 	diff(t, "ioctls", got, want)
 }
 
-// machine is what a recording must leave as it was.
+// machine is what a recording must leave as it was: the state of the top trace
+// instance, and no instance of its own. Others may record meanwhile.
 type machine struct {
 	instances string
 	tracingOn string
 }
 
-func machineNow(t *testing.T) machine {
+func machineNow(t *testing.T, recorder int) machine {
 	t.Helper()
 	const root = "/sys/kernel/tracing"
 	on, err := os.ReadFile(root + "/tracing_on")
 	if err != nil {
 		return machine{}
 	}
-	var names []string
-	dirs, err := os.ReadDir(root + "/instances")
+	own, err := filepath.Glob(fmt.Sprintf("%s/instances/gpurec-%d-*", root, recorder))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range dirs {
-		names = append(names, d.Name())
-	}
-	return machine{strings.Join(names, " "), string(on)}
+	return machine{strings.Join(own, " "), string(on)}
 }
 
 // recording is a running `gpurec record` of a workload that hangs.
@@ -333,7 +330,7 @@ func TestRecordEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds: not with -short")
 	}
-	before := machineNow(t)
+	before := machineNow(t, 0)
 	for _, c := range []struct {
 		name   string
 		end    func(r *recording) error
@@ -367,7 +364,7 @@ func TestRecordEnds(t *testing.T) {
 			if !c.clean {
 				must(t, "doctor", "--clean")
 			}
-			if now := machineNow(t); now != before {
+			if now := machineNow(t, rec.Process.Pid); now != before {
 				t.Errorf("the machine was %+v, is %+v", before, now)
 			}
 		})
