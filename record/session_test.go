@@ -309,7 +309,7 @@ func TestReaderGone(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	run := func(srcs ...*fakeSource) (*Result, error, []string) {
+	run := func(srcs ...*fakeSource) (*Result, []string, error) {
 		var warned []string
 		res, err := Run(t.Context(), Options{
 			Command: []string{"/bin/sleep", "0.2"}, Output: filepath.Join(t.TempDir(), "run.gpurec"),
@@ -326,11 +326,11 @@ func TestSources(t *testing.T) {
 				t.Errorf("source %d was never closed", i)
 			}
 		}
-		return res, err, warned
+		return res, warned, err
 	}
 	cannot := errors.New("no such thing here")
 	t.Run("one of two cannot be attached", func(t *testing.T) {
-		res, err, warned := run(&fakeSource{fail: cannot}, &fakeSource{})
+		res, warned, err := run(&fakeSource{fail: cannot}, &fakeSource{})
 		if err != nil || res.Err != nil || res.Status != 0 || len(warned) != 1 || warned[0] != "fake: no such thing here" {
 			t.Errorf("%v, %v, warned %q", res, err, warned)
 		}
@@ -339,14 +339,14 @@ func TestSources(t *testing.T) {
 		}
 	})
 	t.Run("none can be attached", func(t *testing.T) {
-		res, err, warned := run(&fakeSource{fail: cannot})
+		res, warned, err := run(&fakeSource{fail: cannot})
 		if !errors.Is(err, cannot) || ExitStatus(res, err) != 125 || len(warned) > 0 || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, %v, warned %q", res, err, warned)
 		}
 	})
 	t.Run("one breaks on the way", func(t *testing.T) {
 		broken, sound := &fakeSource{breakAt: 3}, &fakeSource{}
-		res, err, _ := run(broken, sound)
+		res, _, err := run(broken, sound)
 		if err != nil || !errors.Is(res.Err, io.ErrUnexpectedEOF) || res.Status != 0 || res.End != EndCommand {
 			t.Errorf("%v, %v", res, err)
 		}

@@ -72,7 +72,6 @@ type Reader struct {
 	gap        gap
 	losses     []event.Event // come before the events of dec
 	at         int64
-	blockMin   event.Time                         // least time in the current block
 	bound      func(blockOffset int64) event.Time // least time in the blocks after it; nil if unknown
 	chosen     bool                               // not all blocks are read
 	places     []event.Time                       // spilled runs: places of the events in the last batch
