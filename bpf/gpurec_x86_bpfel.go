@@ -25,6 +25,7 @@ const (
 	GpurecMapMajors                      = "majors"
 	GpurecMapNoRoom                      = "no_room"
 	GpurecMapPrefixes                    = "prefixes"
+	GpurecMapSlots                       = "slots"
 	GpurecMapStatusOffsets               = "status_offsets"
 	GpurecMapTargets                     = "targets"
 	GpurecMapThreads                     = "threads"
@@ -151,6 +152,7 @@ type GpurecMapSpecs struct {
 	Majors        *ebpf.MapSpec `ebpf:"majors"`
 	NoRoom        *ebpf.MapSpec `ebpf:"no_room"`
 	Prefixes      *ebpf.MapSpec `ebpf:"prefixes"`
+	Slots         *ebpf.MapSpec `ebpf:"slots"`
 	StatusOffsets *ebpf.MapSpec `ebpf:"status_offsets"`
 	Targets       *ebpf.MapSpec `ebpf:"targets"`
 	Threads       *ebpf.MapSpec `ebpf:"threads"`
@@ -197,6 +199,7 @@ type GpurecMaps struct {
 	Majors        *ebpf.Map `ebpf:"majors"`
 	NoRoom        *ebpf.Map `ebpf:"no_room"`
 	Prefixes      *ebpf.Map `ebpf:"prefixes"`
+	Slots         *ebpf.Map `ebpf:"slots"`
 	StatusOffsets *ebpf.Map `ebpf:"status_offsets"`
 	Targets       *ebpf.Map `ebpf:"targets"`
 	Threads       *ebpf.Map `ebpf:"threads"`
@@ -213,6 +216,7 @@ func (m *GpurecMaps) Close() error {
 		m.Majors,
 		m.NoRoom,
 		m.Prefixes,
+		m.Slots,
 		m.StatusOffsets,
 		m.Targets,
 		m.Threads,

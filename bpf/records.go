@@ -268,15 +268,16 @@ type Frame struct {
 	Extra  [8]uint64
 }
 
-// Thread is the value of the map threads.
+// Thread is the value of the maps slots and threads.
 type Thread struct {
+	TID       uint32 // 0 in a free slot
 	PID       uint32
 	Depth     uint32
 	IoctlOpen uint32
-	IoctlCmd  uint32
 	IoctlArg  uint64
+	IoctlCmd  uint32
 	IoctlFD   int32
-	_         uint32
+	Comm      [16]byte
 	Frames    [MaxDepth]Frame
 }
 

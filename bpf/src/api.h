@@ -92,12 +92,12 @@ static __always_inline void fill_frame(struct pt_regs *ctx, struct frame *f, u32
 }
 
 /* Writes the entry of the call in f. */
-static __always_inline void emit_enter(struct frame *f, u64 pid_tgid, u8 flags)
+static __always_inline void emit_enter(struct thread *t, struct frame *f, u64 pid_tgid, u8 flags)
 {
 	u32 id = COOKIE_ID(f->cookie);
 
 	if (f->flags & RF_EXTRA) {
-		struct rec_api_enter_x *x = reserve(rec_api_enter_x, REC_API_ENTER_X, id, GROUP_API, f->ts, pid_tgid);
+		struct rec_api_enter_x *x = reserve_for(t, rec_api_enter_x, REC_API_ENTER_X, id, GROUP_API, f->ts, pid_tgid);
 		if (!x)
 			return;
 		x->h.flags = flags | RF_EXTRA;
@@ -106,7 +106,7 @@ static __always_inline void emit_enter(struct frame *f, u64 pid_tgid, u8 flags)
 		submit(x);
 		return;
 	}
-	struct rec_api_enter *r = reserve(rec_api_enter, REC_API_ENTER, id, GROUP_API, f->ts, pid_tgid);
+	struct rec_api_enter *r = reserve_for(t, rec_api_enter, REC_API_ENTER, id, GROUP_API, f->ts, pid_tgid);
 	if (!r)
 		return;
 	r->h.flags = flags;
@@ -121,7 +121,7 @@ static __noinline int enter_only(struct pt_regs *ctx, u64 pid_tgid, u32 cookie, 
 
 	__builtin_memset(&f, 0, sizeof(f));
 	fill_frame(ctx, &f, cookie, ts);
-	emit_enter(&f, pid_tgid, RF_ENTRY);
+	emit_enter(NULL, &f, pid_tgid, RF_ENTRY);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static __always_inline u32 unwind(struct thread *t, u64 pid_tgid, u64 sp)
 		if (f->sp > sp)
 			break;
 		if (!(COOKIE_FLAGS(f->cookie) & CF_BLOCKS))
-			emit_enter(f, pid_tgid, RF_OPEN);
+			emit_enter(t, f, pid_tgid, RF_OPEN);
 		depth--;
 	}
 	return depth;
@@ -186,12 +186,12 @@ static __always_inline int api_entry(struct pt_regs *ctx)
 	f = &t->frames[depth & (MAX_DEPTH - 1)];
 	fill_frame(ctx, f, cookie, ts);
 	if (COOKIE_FLAGS(cookie) & CF_ENTRY_ONLY) {
-		emit_enter(f, pid_tgid, RF_ENTRY);
+		emit_enter(t, f, pid_tgid, RF_ENTRY);
 		return 1;
 	}
 	t->depth = depth + 1;
 	if (COOKIE_FLAGS(cookie) & CF_BLOCKS)
-		emit_enter(f, pid_tgid, 0);
+		emit_enter(t, f, pid_tgid, 0);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static __noinline int emit_name(struct frame *f, struct fn_desc *d, u64 pid_tgid
 	return 0;
 }
 
-static __always_inline void emit_return(struct frame *f, u64 pid_tgid, u64 result)
+static __always_inline void emit_return(struct thread *t, struct frame *f, u64 pid_tgid, u64 result)
 {
 	u32 cookie = f->cookie, id = COOKIE_ID(cookie);
 	struct fn_desc *d = NULL;
@@ -250,7 +250,7 @@ static __always_inline void emit_return(struct frame *f, u64 pid_tgid, u64 resul
 	}
 	ts = bpf_ktime_get_boot_ns();
 	if (COOKIE_FLAGS(cookie) & CF_BLOCKS) {
-		struct rec_api_exit *r = reserve(rec_api_exit, REC_API_EXIT, id, GROUP_API, ts, pid_tgid);
+		struct rec_api_exit *r = reserve_for(t, rec_api_exit, REC_API_EXIT, id, GROUP_API, ts, pid_tgid);
 		if (!r)
 			return;
 		r->h.flags = flags;
@@ -259,7 +259,7 @@ static __always_inline void emit_return(struct frame *f, u64 pid_tgid, u64 resul
 		r->out = out;
 		submit(r);
 	} else if (f->flags & RF_EXTRA) {
-		struct rec_api_x *r = reserve(rec_api_x, REC_API_X, id, GROUP_API, ts, pid_tgid);
+		struct rec_api_x *r = reserve_for(t, rec_api_x, REC_API_X, id, GROUP_API, ts, pid_tgid);
 		if (!r)
 			return;
 		r->h.flags = flags | RF_EXTRA;
@@ -270,7 +270,7 @@ static __always_inline void emit_return(struct frame *f, u64 pid_tgid, u64 resul
 		__builtin_memcpy(r->extra, f->extra, sizeof(r->extra));
 		submit(r);
 	} else {
-		struct rec_api *r = reserve(rec_api, REC_API, id, GROUP_API, ts, pid_tgid);
+		struct rec_api *r = reserve_for(t, rec_api, REC_API, id, GROUP_API, ts, pid_tgid);
 		if (!r)
 			return;
 		r->h.flags = flags;
@@ -286,7 +286,7 @@ static __always_inline int api_return(struct pt_regs *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), sp = PT_REGS_SP(ctx);
 	u32 tid = (u32)pid_tgid, id = COOKIE_ID(bpf_get_attach_cookie(ctx)), depth;
-	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *t = find_thread(tid);
 	struct frame *f;
 
 	if (!t)
@@ -305,7 +305,7 @@ static __always_inline int api_return(struct pt_regs *ctx)
 	}
 	if (SP_AT_RETURN(f->sp) != sp || COOKIE_ID(f->cookie) != id)
 		return 0; /* entered before the probes were there */
-	emit_return(f, pid_tgid, PT_REGS_RC(ctx));
+	emit_return(t, f, pid_tgid, PT_REGS_RC(ctx));
 	t->depth = depth - 1;
 	return 0;
 }

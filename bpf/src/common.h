@@ -10,6 +10,7 @@
 #include <bpf/bpf_tracing.h>
 
 #define MAX_DEPTH 4
+#define NR_SLOTS 4096
 
 /* Set by user space before loading. */
 const volatile u32 scope_all;      /* every process, not only those in targets */
@@ -47,20 +48,32 @@ struct frame {
 };
 
 struct thread {
+	u32 tid; /* 0: the slot is free */
 	u32 pid;
 	u32 depth;
 	u32 ioctl_open;
-	u32 ioctl_cmd;
 	u64 ioctl_arg;
+	u32 ioctl_cmd;
 	s32 ioctl_fd;
-	u32 pad;
+	char comm[16]; /* kept by task_rename: cheaper than to ask for each record */
 	struct frame frames[MAX_DEPTH];
 };
 
-/* Threads in scope that made a probed call, by tid. */
+/*
+ * Threads in scope that made a probed call: at tid modulo NR_SLOTS, or, if
+ * another thread has that slot, in a hash table. An array costs nothing to
+ * look into, a hash table as much as a tenth of an empty uprobe.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_SLOTS);
+	__type(key, u32);
+	__type(value, struct thread);
+} slots SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 8192);
 	__type(key, u32);
 	__type(value, struct thread);
 } threads SEC(".maps");
@@ -109,7 +122,7 @@ static __noinline int count_loss(u32 group, u64 ts)
 	return 0;
 }
 
-static __always_inline void fill_head(struct rec_head *h, u8 type, u16 id, u64 ts, u64 pid_tgid)
+static __always_inline void fill_head(struct rec_head *h, u8 type, u16 id, u64 ts, u64 pid_tgid, struct thread *t)
 {
 	h->ts = ts;
 	h->pid = pid_tgid >> 32;
@@ -118,15 +131,21 @@ static __always_inline void fill_head(struct rec_head *h, u8 type, u16 id, u64 t
 	h->flags = 0;
 	h->id = id;
 	h->cpu = bpf_get_smp_processor_id();
-	bpf_get_current_comm(h->comm, sizeof(h->comm));
+	if (t)
+		__builtin_memcpy(h->comm, t->comm, sizeof(h->comm));
+	else
+		bpf_get_current_comm(h->comm, sizeof(h->comm));
 }
 
 /* The record of a probe, its head filled in; NULL and a counted loss if the ring is full. */
-#define reserve(structname, type, id, group, ts, pid_tgid)                                        \
+#define reserve(structname, type, id, group, ts, pid_tgid) reserve_for(NULL, structname, type, id, group, ts, pid_tgid)
+
+/* The same, for a thread whose name is known. */
+#define reserve_for(thread, structname, type, id, group, ts, pid_tgid)                            \
 	({                                                                                         \
 		struct structname *r__ = bpf_ringbuf_reserve(&events, sizeof(struct structname), 0); \
 		if (r__)                                                                           \
-			fill_head(&r__->h, type, id, ts, pid_tgid);                                \
+			fill_head(&r__->h, type, id, ts, pid_tgid, thread);                                \
 		else                                                                               \
 			count_loss(group, ts);                                                     \
 		r__;                                                                               \
@@ -140,33 +159,81 @@ static __always_inline bool in_scope(u32 tgid)
 	return scope_all || bpf_map_lookup_elem(&targets, &tgid);
 }
 
+static __always_inline struct thread *slot_of(u32 tid)
+{
+	u32 i = tid & (NR_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&slots, &i);
+}
+
+/* The state of a thread, NULL if it has none yet. */
+static __always_inline struct thread *find_thread(u32 tid)
+{
+	struct thread *t = slot_of(tid);
+
+	if (t && t->tid == tid)
+		return t;
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+/* Makes the state of the current thread, which has none. NULL if there is no room. */
+static __noinline struct thread *make_thread(u32 tid, u32 tgid)
+{
+	struct thread *t = slot_of(tid);
+
+	if (t && __sync_val_compare_and_swap(&t->tid, 0, tid) == 0) {
+		t->depth = 0;
+		t->ioctl_open = 0;
+	} else {
+		t = bpf_map_lookup_elem(&threads, &tid);
+		if (!t) {
+			bpf_map_update_elem(&threads, &tid, &new_thread, BPF_NOEXIST);
+			t = bpf_map_lookup_elem(&threads, &tid);
+		}
+		if (!t) {
+			u32 zero = 0;
+			u64 *n = bpf_map_lookup_elem(&no_room, &zero);
+			if (n)
+				(*n)++;
+			return NULL;
+		}
+		t->tid = tid;
+	}
+	if (t->pid != tgid || !t->depth) {
+		t->pid = tgid;
+		bpf_get_current_comm(t->comm, sizeof(t->comm));
+	}
+	return t;
+}
+
+/* Forgets a thread that has ended or changed its program. */
+static __always_inline void drop_thread(u32 tid)
+{
+	struct thread *t = slot_of(tid);
+
+	if (t && t->tid == tid)
+		t->tid = 0;
+	else
+		bpf_map_delete_elem(&threads, &tid);
+}
+
 /*
- * The state of the current thread, NULL if it is out of scope or there is no
- * room; room says which. One lookup serves both questions.
+ * The state of the current thread; NULL if it is out of scope or there is no
+ * room: scope says which. That a thread has a slot says that it is in scope.
  */
 static __always_inline struct thread *get_thread(u64 pid_tgid, bool *scope)
 {
 	u32 tid = (u32)pid_tgid, tgid = pid_tgid >> 32;
-	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *t = slot_of(tid);
 
 	*scope = true;
-	if (t)
+	if (t && t->tid == tid)
 		return t;
 	if (!in_scope(tgid)) {
 		*scope = false;
 		return NULL;
 	}
-	bpf_map_update_elem(&threads, &tid, &new_thread, BPF_ANY);
-	t = bpf_map_lookup_elem(&threads, &tid);
-	if (t) {
-		t->pid = tgid;
-	} else {
-		u32 zero = 0;
-		u64 *n = bpf_map_lookup_elem(&no_room, &zero);
-		if (n)
-			(*n)++;
-	}
-	return t;
+	return make_thread(tid, tgid);
 }
 
 /* The open file of a descriptor of the current task. */

@@ -88,7 +88,7 @@ static __always_inline int ioctl_exit(s64 result)
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	u32 tid = (u32)pid_tgid, *off, status = 0, cmd;
 	struct rec_ioctl_exit *r;
-	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *t = find_thread(tid);
 	u8 flags = 0;
 
 	if (!t || !t->ioctl_open)
@@ -155,7 +155,7 @@ SEC("tp_btf/sys_exit")
 int btf_ioctl_exit(u64 *ctx)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *t = find_thread(tid);
 
 	if (!t || !t->ioctl_open)
 		return 0;

@@ -58,8 +58,8 @@ int task_exec(u64 *ctx)
 		return 0;
 	if (!in_scope(pid_tgid >> 32))
 		return 0;
-	bpf_map_delete_elem(&threads, &old);
-	bpf_map_delete_elem(&threads, &tid);
+	drop_thread(old);
+	drop_thread(tid);
 	r = reserve_task(ID_EXEC, TASK_EXEC, pid_tgid);
 	if (!r)
 		return 0;
@@ -81,10 +81,10 @@ int task_exit(u64 *ctx)
 
 	if (!p)
 		return 0;
-	t = bpf_map_lookup_elem(&threads, &tid);
+	t = find_thread(tid);
 	if (t) {
 		flush_thread(t, pid_tgid);
-		bpf_map_delete_elem(&threads, &tid);
+		drop_thread(tid);
 	}
 	if (!in_scope(tgid))
 		return 0;
@@ -108,10 +108,15 @@ int task_rename(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	const char *comm = (void *)ctx[1];
 	struct rec_task *r;
-	u32 tgid;
+	struct thread *t;
+	u32 tgid, tid;
 
 	if (!p || !comm)
 		return 0;
+	tid = BPF_CORE_READ(p, pid);
+	t = find_thread(tid);
+	if (t)
+		bpf_probe_read_kernel_str(t->comm, sizeof(t->comm), comm);
 	tgid = BPF_CORE_READ(p, tgid);
 	if (!in_scope(tgid))
 		return 0;
@@ -119,7 +124,7 @@ int task_rename(u64 *ctx)
 	if (!r)
 		return 0;
 	r->target_pid = tgid;
-	r->target_tid = BPF_CORE_READ(p, pid);
+	r->target_tid = tid;
 	bpf_probe_read_kernel_str(r->name, 16, comm);
 	submit(r);
 	return 0;
@@ -215,7 +220,7 @@ int lib_mmap(struct tp_sys_enter *ctx)
 	r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
 	if (!r)
 		return 0; /* not marked as known: the next mapping tries again */
-	fill_head(&r->h, REC_LIB, ID_MMAP, bpf_ktime_get_boot_ns(), pid_tgid);
+	fill_head(&r->h, REC_LIB, ID_MMAP, bpf_ktime_get_boot_ns(), pid_tgid, NULL);
 	bpf_map_update_elem(&known_files, &id, &one, BPF_ANY);
 	r->fd = ctx->args[4];
 	r->dev = id.dev;

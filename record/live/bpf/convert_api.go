@@ -120,9 +120,9 @@ func (c *converter) isShown(tid uint32, id uint16, start uint64) bool {
 }
 
 // show writes the entry of a call that is still open.
-func (c *converter) show(b *event.Batch, tid, pid uint32, f *objects.Frame) {
+func (c *converter) show(b *event.Batch, t *objects.Thread, f *objects.Frame) {
 	rec := objects.APIEnterX{Regs: f.Regs, Extra: f.Extra}
-	rec.Head = objects.Head{TS: f.TS, PID: pid, TID: tid, ID: uint16(f.Cookie), Type: objects.RecAPIEnter, Flags: objects.FlagOpen}
+	rec.Head = objects.Head{TS: f.TS, PID: t.PID, TID: t.TID, Comm: t.Comm, ID: uint16(f.Cookie), Type: objects.RecAPIEnter, Flags: objects.FlagOpen}
 	if f.Flags&objects.FlagExtra != 0 {
 		rec.Type = objects.RecAPIEnterX
 		rec.Flags |= objects.FlagExtra
@@ -131,7 +131,7 @@ func (c *converter) show(b *event.Batch, tid, pid uint32, f *objects.Frame) {
 	c.convert(unsafe.Slice((*byte)(unsafe.Pointer(&rec)), unsafe.Sizeof(rec)), b)
 	if len(b.Events) > n {
 		b.Events[n].CPU = event.NoID // it may have moved since
-		c.shown[tid] = append(c.shown[tid], shownCall{f.TS, uint16(f.Cookie)})
+		c.shown[t.TID] = append(c.shown[t.TID], shownCall{f.TS, uint16(f.Cookie)})
 	}
 }
 

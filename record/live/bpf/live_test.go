@@ -31,7 +31,7 @@ var buildStub = sync.OnceValues(func() (stubFiles, error) {
 	}
 	f := stubFiles{filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "prog")}
 	for _, args := range [][]string{
-		{"-O2", "-fno-optimize-sibling-calls", "-w", "-fPIC", "-shared", "-fcf-protection=full", "-o", f.lib, "testdata/stub.c"},
+		{"-O2", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-w", "-fPIC", "-shared", "-fcf-protection=full", "-o", f.lib, "testdata/stub.c"},
 		{"-O2", "-w", "-o", f.prog, "testdata/prog.c", "-ldl", "-lpthread"},
 	} {
 		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
@@ -594,6 +594,36 @@ func TestLossIsExact(t *testing.T) {
 	}
 	if hits := hitsOf(s, "cuLaunchKernel"); hits != 40000 || told != lost {
 		t.Errorf("%d hits and %d lost by Probes, want 40000 and %d", hits, told, lost)
+	}
+}
+
+func TestCloseWhileReading(t *testing.T) {
+	f := stub(t)
+	for range 3 {
+		p := startProg(t, "preload", f.lib, "thread", "3000")
+		s := New(Options{PIDs: []int{p.pid}, Libraries: []string{f.lib}, NoSystemLibraries: true, Groups: []string{GroupAPI}})
+		if err := s.Attach(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() {
+			var b event.Batch
+			for {
+				if err := s.Read(&b, time.Millisecond); err != nil {
+					done <- err
+					return
+				}
+			}
+		}()
+		p.goOn()
+		waitFor(t, func() bool { return hitsOf(s, "cuLaunchKernel") > 0 })
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != io.EOF {
+			t.Errorf("Read: %v", err)
+		}
+		p.wait()
 	}
 }
 

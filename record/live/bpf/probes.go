@@ -73,7 +73,7 @@ func (s *Source) attachTasks() error {
 			return fmt.Errorf("bpf: processes cannot be followed: %s", p.reason)
 		}
 	}
-	if s.o.wants(GroupTask) {
+	if s.o.wants(GroupTask) || s.o.wants(GroupAPI) { // records of calls have the name that it keeps
 		s.programs = append(s.programs, s.l.attachBTF(renameProbe))
 	}
 	return nil

@@ -165,39 +165,43 @@ func (s *Source) lossEvents(b *event.Batch) {
 // openCalls adds the entries of calls that were entered at least so long ago
 // and have not returned, where the entry would else come with the return.
 func (s *Source) openCalls(b *event.Batch, age time.Duration) {
-	m := s.mapNamed(objects.GpurecMapThreads)
-	if m == nil {
-		return
-	}
 	before := bootTime() - event.Time(age)
-	var cursor ebpf.MapBatchCursor
-	tids, threads := make([]uint32, 512), make([]objects.Thread, 512)
-	for {
-		n, err := m.BatchLookup(&cursor, tids, threads, nil)
-		for i := range min(n, len(tids)) {
-			s.openThread(b, m, tids[i], &threads[i], before)
-		}
-		if err != nil {
-			// ErrKeyNotExist is the end; anything else ends the look too: the
-			// calls are looked for again in a second.
+	for _, name := range []string{objects.GpurecMapSlots, objects.GpurecMapThreads} {
+		m := s.mapNamed(name)
+		if m == nil {
 			return
+		}
+		var cursor ebpf.MapBatchCursor
+		keys, threads := make([]uint32, 512), make([]objects.Thread, 512)
+		for {
+			n, err := m.BatchLookup(&cursor, keys, threads, nil)
+			for i := range min(n, len(keys)) {
+				if threads[i].TID != 0 {
+					s.openThread(b, m, keys[i], &threads[i], before)
+				}
+			}
+			if err != nil {
+				// ErrKeyNotExist is the end; anything else ends the look too: the
+				// calls are looked for again in a second.
+				break
+			}
 		}
 	}
 }
 
-func (s *Source) openThread(b *event.Batch, m *ebpf.Map, tid uint32, t *objects.Thread, before event.Time) {
+func (s *Source) openThread(b *event.Batch, m *ebpf.Map, key uint32, t *objects.Thread, before event.Time) {
 	var again objects.Thread
 	for d := range min(t.Depth, objects.MaxDepth) {
 		f := &t.Frames[d]
 		id := uint16(f.Cookie)
-		if f.TS == 0 || event.Time(f.TS) > before || f.Cookie>>16&objects.CookieBlocks != 0 || s.conv.isShown(tid, id, f.TS) {
+		if f.TS == 0 || event.Time(f.TS) > before || f.Cookie>>16&objects.CookieBlocks != 0 || s.conv.isShown(t.TID, id, f.TS) {
 			continue // young, or its entry is in the log already
 		}
 		// The programs write while we copy: what is the same twice is whole.
-		if m.Lookup(tid, &again) != nil || again.Depth <= d || again.Frames[d] != *f {
+		if m.Lookup(key, &again) != nil || again.TID != t.TID || again.Depth <= d || again.Frames[d] != *f {
 			continue // it has returned: its record tells all
 		}
-		s.conv.show(b, tid, t.PID, f)
+		s.conv.show(b, t, f)
 	}
 }
 

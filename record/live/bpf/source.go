@@ -56,7 +56,7 @@ type Source struct {
 	control     *ringbuf.Reader
 	controlDone chan struct{}
 
-	readMu   sync.Mutex  // the ring is being read, or unmapped
+	readMu   sync.Mutex  // the ring is being read, or unmapped; taken before mu
 	stopping atomic.Bool // Stop has returned: what is in the ring is all there will be
 	read     readState
 }
@@ -104,7 +104,10 @@ func (s *Source) Attach() (err error) {
 
 // attachAll creates maps and attaches everything that is not a library.
 func (s *Source) attachAll() error {
-	kernel := readKallsyms("/proc/kallsyms")
+	kernel := kallsyms{}
+	if s.o.wants(GroupFence) {
+		kernel = readKallsyms("/proc/kallsyms")
+	}
 	l, err := newLoader(settings{
 		all: s.o.All, byMagic: !s.o.OnlyDevices, stopOnLoad: !s.o.NoStop,
 		fenceOps: kernel.fenceOps, ringBytes: ringBytes(s.o.RingBytes),
@@ -240,6 +243,8 @@ func (s *Source) Stop() error {
 func (s *Source) Close() error {
 	errs := []error{s.Stop()}
 	s.stopControl()
+	s.readMu.Lock() // before mu, as Read takes them
+	defer s.readMu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == stateClosed {
@@ -250,11 +255,9 @@ func (s *Source) Close() error {
 		errs = append(errs, p.close())
 	}
 	s.keepCounts()
-	s.readMu.Lock()
 	if s.ring != nil {
 		errs = append(errs, s.ring.close())
 	}
-	s.readMu.Unlock()
 	if s.stats != nil {
 		errs = append(errs, s.stats.Close())
 	}

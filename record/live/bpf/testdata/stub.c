@@ -74,6 +74,7 @@ int cuMemsetD32Async(CUdeviceptr dst, unsigned v, size_t n, void *stream)
 /* stream 0xdead never ends */
 int cuStreamSynchronize(void *stream)
 {
+	spin(10);
 	while (stream == (void *)0xdead)
 		pause();
 	return 0;
