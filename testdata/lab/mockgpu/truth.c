@@ -195,7 +195,7 @@ static void show_head(struct seq_file *m)
 	for (i = 0; i < KEPT(njobs, mock_truth_jobs); i++)
 		open += !READ_ONCE(jobs[i].freed);
 	seq_printf(m, "truth version=1 clock=mono boot_minus_mono=%lld jobs=%d ops=%d resets=%d open=%d jobs_without_room=%d\n",
-		   ktime_to_ns(ktime_sub(ktime_get_boottime(), ktime_get())), KEPT(njobs, mock_truth_jobs),
+		   ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT)), KEPT(njobs, mock_truth_jobs),
 		   KEPT(nops, MAX_OPS), KEPT(nresets, MAX_RESETS), open,
 		   max_t(int, atomic_read(&njobs) - (int)mock_truth_jobs, 0));
 }

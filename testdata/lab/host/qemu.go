@@ -1,0 +1,135 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Outcome is what became of a task in the guest.
+type Outcome struct {
+	Task    Task
+	Dir     string        // of its results
+	Ended   bool          // else the guest died, or the time was over
+	Failed  []string      // what the guest says went wrong
+	Seconds time.Duration // on the host's clock
+}
+
+// Guest is what became of a guest.
+type Guest struct {
+	Outcomes []Outcome
+	Failed   []string // outside of any task
+	Boot     time.Duration
+	Console  string // the file that holds all of it
+}
+
+// busses puts a PCI device with an interrupt to spare ("edu") at 0000:04:00.0
+// and at 0000:08:00.0: a root bus of a number of our choice, and a port, whose
+// bus is the next.
+var busses = []string{
+	"-device", "pxb-pcie,id=root3,bus_nr=3,bus=pcie.0",
+	"-device", "pcie-root-port,id=port4,bus=root3,chassis=4",
+	"-device", "edu,bus=port4",
+	"-device", "pxb-pcie,id=root7,bus_nr=7,bus=pcie.0",
+	"-device", "pcie-root-port,id=port8,bus=root7,chassis=8",
+	"-device", "edu,bus=port8",
+}
+
+const kernelArgs = "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check nokaslr " +
+	"cryptomgr.notests random.trust_cpu=on"
+
+// Boot runs tasks in one guest. An error says that QEMU could not run it; what
+// went wrong inside is in the Guest.
+func (l *Lab) Boot(ctx context.Context, k *Kernel, initramfs string, tasks []Task, limit time.Duration) (*Guest, error) {
+	dir := filepath.Join(l.Out, k.Release)
+	if err := writeTasks(filepath.Join(dir, "todo"), tasks); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	args := append([]string{"qemu-system-x86_64", "-kernel", filepath.Join(k.Dir, "vmlinuz"), "-initrd", initramfs,
+		"-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max", "-smp", "2", "-m", "1G",
+		"-nographic", "-no-reboot", "-nodefaults", "-no-user-config", "-serial", "stdio",
+		"-virtfs", "local,path=" + dir + ",mount_tag=host,security_model=none,multidevs=remap",
+		"-append", kernelArgs}, busses...)
+	cmd := exec.CommandContext(ctx, "nice", args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	g := &Guest{Console: filepath.Join(dir, "console")}
+	readErr := g.follow(out, dir, tasks)
+	err = cmd.Wait()
+	if ctx.Err() == context.DeadlineExceeded {
+		g.Failed = append(g.Failed, fmt.Sprintf("not done after %v: stopped", limit))
+		return g, nil
+	}
+	if err != nil {
+		return g, fmt.Errorf("qemu: %w; see %s", err, g.Console)
+	}
+	return g, readErr
+}
+
+var consoleMark = regexp.MustCompile(`@@([A-Z]+) ?(.*)`)
+
+// follow reads the console to its end, keeps it, and picks the marks that the
+// guest's scripts print.
+func (g *Guest) follow(console io.Reader, dir string, tasks []Task) error {
+	keep, err := os.Create(g.Console)
+	if err != nil {
+		return err
+	}
+	defer keep.Close()
+	start, begun := time.Now(), time.Now()
+	in := bufio.NewReader(console)
+	for {
+		line, err := in.ReadString('\n')
+		fmt.Fprintf(keep, "%8.3f %s\n", time.Since(start).Seconds(), strings.TrimRight(line, "\r\n"))
+		if m := consoleMark.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+			g.mark(m[1], m[2], dir, tasks, start, &begun)
+		}
+		if err == io.EOF {
+			return keep.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (g *Guest) mark(word, rest, dir string, tasks []Task, start time.Time, begun *time.Time) {
+	name, _, _ := strings.Cut(rest, " ")
+	last := len(g.Outcomes) - 1
+	switch word {
+	case "UP":
+		g.Boot = time.Since(start)
+	case "BEGIN":
+		*begun = time.Now()
+		for _, t := range tasks {
+			if t.Name() == name {
+				g.Outcomes = append(g.Outcomes, Outcome{Task: t, Dir: filepath.Join(dir, name)})
+			}
+		}
+	case "END":
+		if last >= 0 {
+			g.Outcomes[last].Ended, g.Outcomes[last].Seconds = true, time.Since(*begun)
+		}
+	case "FAIL":
+		if last >= 0 && !g.Outcomes[last].Ended {
+			g.Outcomes[last].Failed = append(g.Outcomes[last].Failed, rest)
+		} else {
+			g.Failed = append(g.Failed, rest)
+		}
+	}
+}

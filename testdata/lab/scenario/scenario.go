@@ -1,0 +1,157 @@
+// Package scenario reads the lab's scenarios: what a guest runs, and what must
+// then be true.
+package scenario
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Mode says which generation of the scheduler's tracepoints is recorded.
+type Mode string
+
+// The modes.
+const (
+	Legacy Mode = "legacy" // those of the guest's kernel; the module has no others
+	Newer  Mode = "newer"  // those of Linux 6.17, which the module defines
+	Both   Mode = "both"
+)
+
+// Scenario is one file of the directory scenarios.
+type Scenario struct {
+	Name   string
+	Title  string   // the first line of comment
+	Modes  []Mode   // at least one
+	Module []string // parameters
+	Buffer int      // KiB of ring buffer a CPU
+	Run    []string // command lines that run at once, in sh
+	Expect []Expectation
+}
+
+// Expectation is a measure (see check.Measures) compared with a number.
+type Expectation struct {
+	Measure string
+	Op      string // = < > <= >=
+	Value   int64
+}
+
+// Holds compares v with the expected value.
+func (e Expectation) Holds(v int64) bool {
+	switch e.Op {
+	case "=":
+		return v == e.Value
+	case "<":
+		return v < e.Value
+	case ">":
+		return v > e.Value
+	case "<=":
+		return v <= e.Value
+	case ">=":
+		return v >= e.Value
+	}
+	return false
+}
+
+func (e Expectation) String() string { return fmt.Sprintf("%s %s %d", e.Measure, e.Op, e.Value) }
+
+// Load reads all scenarios of a directory, in the order of their file names.
+func Load(dir string) ([]*Scenario, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.scn"))
+	if err != nil {
+		return nil, err
+	}
+	sort.Strings(names)
+	var all []*Scenario
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Parse(strings.TrimSuffix(filepath.Base(name), ".scn"), string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no scenario (*.scn) in %s", dir)
+	}
+	return all, nil
+}
+
+// Parse reads one scenario. Its lines are a word and a value:
+//
+//	# a comment; the first one is the title
+//	modes   legacy newer both     (default: both)
+//	module  name=value …
+//	buffer  KiB                   (default: 8192)
+//	run     a command line        (one line each; all run at once)
+//	expect  measure op number
+func Parse(name, text string) (*Scenario, error) {
+	s := &Scenario{Name: name, Buffer: 8192}
+	in := bufio.NewScanner(strings.NewReader(text))
+	for n := 1; in.Scan(); n++ {
+		line := strings.TrimSpace(in.Text())
+		if title, ok := strings.CutPrefix(line, "#"); ok {
+			if s.Title == "" {
+				s.Title = strings.TrimSpace(title)
+			}
+			continue
+		}
+		if line == "" {
+			continue
+		}
+		word, value, _ := strings.Cut(line, " ")
+		if err := s.set(word, strings.TrimSpace(value)); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if len(s.Run) == 0 {
+		return nil, fmt.Errorf("no line says what to run")
+	}
+	if len(s.Modes) == 0 {
+		s.Modes = []Mode{Both}
+	}
+	return s, in.Err()
+}
+
+func (s *Scenario) set(word, value string) error {
+	switch word {
+	case "modes":
+		for _, m := range strings.Fields(value) {
+			if m != string(Legacy) && m != string(Newer) && m != string(Both) {
+				return fmt.Errorf("mode %q is none of legacy, newer, both", m)
+			}
+			s.Modes = append(s.Modes, Mode(m))
+		}
+	case "module":
+		s.Module = append(s.Module, strings.Fields(value)...)
+	case "buffer":
+		n, err := strconv.Atoi(value)
+		if err != nil || n <= 0 {
+			return fmt.Errorf("buffer %q is no number of KiB", value)
+		}
+		s.Buffer = n
+	case "run":
+		s.Run = append(s.Run, value)
+	case "expect":
+		f := strings.Fields(value)
+		if len(f) != 3 {
+			return fmt.Errorf("expect %q is not: measure op number", value)
+		}
+		n, err := strconv.ParseInt(f[2], 10, 64)
+		e := Expectation{Measure: f[0], Op: f[1], Value: n}
+		if err != nil || !strings.Contains(" = < > <= >= ", " "+e.Op+" ") {
+			return fmt.Errorf("expect %q is not: measure op number", value)
+		}
+		s.Expect = append(s.Expect, e)
+	default:
+		return fmt.Errorf("no word %q in scenarios", word)
+	}
+	return nil
+}
