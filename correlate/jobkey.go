@@ -95,8 +95,8 @@ func (x *jobTracker) absorb(j *job, ev *event.Event, bridge bool) {
 	if k, ok := ev.Fence(); ok {
 		x.setFinished(j, x.e.fence.get(k, full), Exact)
 	}
-	if k, ok := ev.HWFence(); ok && j.hw == nil {
-		x.setHW(j, x.e.fence.get(k, full), Exact)
+	if k, ok := ev.HWFence(); ok {
+		x.namedHW(j, x.e.fence.get(k, full))
 	}
 	x.counts(j, ev)
 	x.number(j)
@@ -267,6 +267,19 @@ func (x *jobTracker) setHW(j *job, f *fence, c Confidence) {
 	j.hw, j.hwConf = x.e.fence.ref(f), c
 	f.job, f.jobID, f.role = j, j.row.ID, roleHardware
 	x.hwDriver(j, f)
+}
+
+// namedHW takes the hardware fence that an event names. Another one than before
+// means that the job was handed to the hardware again.
+func (x *jobTracker) namedHW(j *job, f *fence) {
+	if j.hw == nil || j.hw == f {
+		x.setHW(j, f, Exact)
+		if j.hw == f {
+			j.hwConf = Exact
+		}
+		return
+	}
+	x.hwAtDone(j, f)
 }
 
 // hwDriver learns from the driver of the hardware fence.

@@ -143,15 +143,12 @@ func (f *fenceTracker) giveWait(w *wait) {
 	f.waits.put(w)
 }
 
-// told takes what is known of the fence waited for. A signal after the end
-// is none of the wait's: it ended by its timeout.
+// told takes what is known of the fence waited for at the instant of the
+// wait's end: a later signal is none of its, it ended by its timeout.
 func (f *fenceTracker) told(w *wait, x *fence) {
 	r := &w.row
 	r.JobID = x.jobID
 	s := x.signal
-	if !s.OK || r.EndNS.OK && s.V > r.EndNS.V {
-		s = OptTime{}
-	}
 	r.SignalNS = s
 	if s.OK && r.StartNS.OK && r.EndNS.OK && r.StartNS.V < s.V && s.V < r.EndNS.V {
 		r.WakeNS = sub(r.EndNS, s)
