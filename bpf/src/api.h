@@ -127,7 +127,8 @@ static __noinline int enter_only(struct pt_regs *ctx, u64 pid_tgid, u32 cookie, 
 
 /*
  * Closes frames that the stack has left without a return (longjmp, an
- * exception): those at or below sp. Returns the new depth.
+ * exception): those below sp. One at sp may have jumped to the present
+ * function (a tail call): it returns with it. Returns the new depth.
  */
 static __always_inline u32 unwind(struct thread *t, u64 pid_tgid, u64 sp)
 {
@@ -140,7 +141,7 @@ static __always_inline u32 unwind(struct thread *t, u64 pid_tgid, u64 sp)
 		if (depth == 0 || depth > MAX_DEPTH)
 			break;
 		f = &t->frames[(depth - 1) & (MAX_DEPTH - 1)];
-		if (f->sp > sp)
+		if (f->sp >= sp)
 			break;
 		if (!(COOKIE_FLAGS(f->cookie) & CF_BLOCKS))
 			emit_enter(t, f, pid_tgid, RF_OPEN);
@@ -177,9 +178,14 @@ static __always_inline int api_entry(struct pt_regs *ctx)
 	sp = PT_REGS_SP(ctx);
 	depth = t->depth;
 	if (depth) {
-		if (depth > MAX_DEPTH || t->frames[(depth - 1) & (MAX_DEPTH - 1)].sp <= sp)
+		if (t->frames[(depth - 1) & (MAX_DEPTH - 1)].sp < sp)
 			unwind_slow(t, pid_tgid, sp);
 		depth = t->depth;
+		if (depth >= MAX_DEPTH) {
+			/* tail calls do not come in fours: functions left by longjmp */
+			unwind_slow(t, pid_tgid, sp + 1);
+			depth = t->depth;
+		}
 		if (depth >= MAX_DEPTH)
 			return enter_only(ctx, pid_tgid, cookie, ts), 1;
 	}
@@ -285,7 +291,7 @@ static __always_inline void emit_return(struct thread *t, struct frame *f, u64 p
 static __always_inline int api_return(struct pt_regs *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), sp = PT_REGS_SP(ctx);
-	u32 tid = (u32)pid_tgid, id = COOKIE_ID(bpf_get_attach_cookie(ctx)), depth;
+	u32 tid = (u32)pid_tgid, depth;
 	struct thread *t = find_thread(tid);
 	struct frame *f;
 
@@ -297,13 +303,13 @@ static __always_inline int api_return(struct pt_regs *ctx)
 	f = &t->frames[(depth - 1) & (MAX_DEPTH - 1)];
 	if (SP_AT_RETURN(f->sp) < sp) {
 		/* inner calls that never returned */
-		unwind_slow(t, pid_tgid, sp - (SP_AT_RETURN(0) + 1));
+		unwind_slow(t, pid_tgid, sp - SP_AT_RETURN(0));
 		depth = t->depth;
 		if (depth == 0 || depth > MAX_DEPTH)
 			return 0;
 		f = &t->frames[(depth - 1) & (MAX_DEPTH - 1)];
 	}
-	if (SP_AT_RETURN(f->sp) != sp || COOKIE_ID(f->cookie) != id)
+	if (SP_AT_RETURN(f->sp) != sp)
 		return 0; /* entered before the probes were there */
 	emit_return(t, f, pid_tgid, PT_REGS_RC(ctx));
 	t->depth = depth - 1;

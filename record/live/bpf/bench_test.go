@@ -3,6 +3,7 @@ package bpf
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -169,6 +170,7 @@ func BenchmarkReader(b *testing.B) {
 		if err := s.Stop(); err != nil {
 			b.Fatal(err)
 		}
+		runtime.LockOSThread() // the time is the thread's
 		var batch event.Batch
 		events, start := 0, threadTime()
 		for {
@@ -179,6 +181,7 @@ func BenchmarkReader(b *testing.B) {
 			}
 		}
 		b.ReportMetric(float64(threadTime()-start)/float64(events), "ns/event")
+		runtime.UnlockOSThread()
 		if events != n {
 			b.Errorf("%d events, want %d", events, n)
 		}

@@ -10,50 +10,65 @@ import (
 	"github.com/gpurec/gpurec/record/gpu"
 )
 
-// callRecord is an API record of any type, laid out for reading.
+// callRecord is an API record of any type, located for reading.
 type callRecord struct {
-	regs              *[6]uint64 // nil if the record has none
-	extra             *[8]uint64 // nil if it has none or they could not be read
-	start, result     uint64
-	out               uint64
-	name              []byte
-	returned, hasArgs bool
+	rec                []byte
+	regs, extra        int // offsets in rec; 0 if the record has none or they could not be read
+	start, result, out uint64
+	name               []byte
+	returned           bool
 }
 
-func readCall(h *objects.Head, rec []byte) (r callRecord, ok bool) {
+// Where registers and extra values lie in the records.
+const (
+	enterRegs  = int(unsafe.Offsetof(objects.APIEnterX{}.Regs))
+	enterExtra = int(unsafe.Offsetof(objects.APIEnterX{}.Extra))
+	callRegs   = int(unsafe.Offsetof(objects.APIX{}.Regs))
+	callExtra  = int(unsafe.Offsetof(objects.APIX{}.Extra))
+)
+
+func readCall(h *objects.Head, rec []byte, r *callRecord) bool {
+	r.rec = rec
+	var size uintptr
 	switch h.Type {
 	case objects.RecAPIEnter:
-		if p := as[objects.APIEnter](rec); p != nil {
-			return callRecord{regs: &p.Regs, hasArgs: true}, true
-		}
+		r.regs, size = enterRegs, unsafe.Sizeof(objects.APIEnter{})
 	case objects.RecAPIEnterX:
-		if p := as[objects.APIEnterX](rec); p != nil {
-			return callRecord{regs: &p.Regs, extra: &p.Extra, hasArgs: true}, true
-		}
+		r.regs, r.extra, size = enterRegs, enterExtra, unsafe.Sizeof(objects.APIEnterX{})
 	case objects.RecAPI:
-		if p := as[objects.API](rec); p != nil {
-			return callRecord{regs: &p.Regs, start: p.Start, result: p.Result, out: p.Out, returned: true, hasArgs: true}, true
-		}
+		r.regs, size = callRegs, unsafe.Sizeof(objects.API{})
 	case objects.RecAPIX:
-		if p := as[objects.APIX](rec); p != nil {
-			return callRecord{regs: &p.Regs, extra: &p.Extra, start: p.Start, result: p.Result, out: p.Out, returned: true, hasArgs: true}, true
-		}
+		r.regs, r.extra, size = callRegs, callExtra, unsafe.Sizeof(objects.APIX{})
 	case objects.RecAPIExit:
-		if p := as[objects.APIExit](rec); p != nil {
-			return callRecord{start: p.Start, result: p.Result, out: p.Out, returned: true}, true
-		}
+		size = unsafe.Sizeof(objects.APIExit{})
 	case objects.RecAPIName:
-		if p := as[objects.APIName](rec); p != nil {
-			return callRecord{regs: &p.Regs, start: p.Start, result: p.Result, out: p.Out, name: p.Name[:], returned: true, hasArgs: true}, true
-		}
+		r.regs, size = callRegs, unsafe.Sizeof(objects.APIName{})
 	}
-	return r, false
+	if uintptr(len(rec)) < size {
+		return false
+	}
+	if h.Type != objects.RecAPIEnter && h.Type != objects.RecAPIEnterX {
+		e := as[objects.APIExit](rec) // the members that all records of returns begin with
+		r.start, r.result, r.out, r.returned = e.Start, e.Result, e.Out, true
+	}
+	if h.Type == objects.RecAPIName {
+		r.name = as[objects.APIName](rec).Name[:]
+	}
+	return true
+}
+
+// load reads 4 or 8 bytes at an offset of the record.
+func (r *callRecord) load(off int, width uint8) uint64 {
+	if width == 4 {
+		return uint64(binary.LittleEndian.Uint32(r.rec[off:]))
+	}
+	return binary.LittleEndian.Uint64(r.rec[off:])
 }
 
 // api converts the record of a call: its entry, its return, or both.
 func (c *converter) api(h *objects.Head, rec []byte, b *event.Batch) bool {
-	r, ok := readCall(h, rec)
-	if !ok {
+	var r callRecord
+	if !readCall(h, rec, &r) {
 		return false
 	}
 	s := c.symbols.get(h.ID)
@@ -149,19 +164,53 @@ var callFields, exitFields = fieldsOf(event.KindAPI), fieldsOf(event.KindAPIExit
 
 // arguments fills in what the plan of the function reads from the record.
 func (c *converter) arguments(e *event.Event, s *symbol, h *objects.Head, r *callRecord) {
-	var products, srcType, dstType uint64
-	var elem uint64 = 1
-	var haveProduct, haveTypes, missed, threads bool
+	special, missed := false, false
+	exit := e.Kind == event.KindAPIExit
 	for i := range s.plan.readings {
 		a := &s.plan.readings[i]
+		if exit && !a.atEnd {
+			continue // its entry has it
+		}
+		if !a.plain {
+			special = true
+			continue // below
+		}
+		if v, ok := value(a, h, r); ok {
+			e.SetUint(a.field, v*a.scale)
+		} else {
+			missed = missed || a.place == inExtra
+		}
+	}
+	if special {
+		c.combined(e, s, h, r)
+	}
+	if missed && r.name == nil {
+		c.anomalies.AddAt(anomalyArgument, 1, s.name)
+	}
+}
+
+// combined fills in the fields that are made of several arguments, or need a
+// table to understand. Exits have none of them.
+func (c *converter) combined(e *event.Event, s *symbol, h *objects.Head, r *callRecord) {
+	var srcType, dstType uint64
+	var product, elem uint64 = 1, 1
+	var haveProduct, haveTypes, threads bool
+	for i := range s.plan.readings {
+		a := &s.plan.readings[i]
+		if a.plain {
+			continue // done
+		}
 		v, ok := value(a, h, r)
 		if !ok {
-			missed = missed || a.place == inExtra && r.hasArgs && r.name == nil
-			continue // not in this record, or unreadable: the field stays unknown
+			c.anomalies.AddAt(anomalyArgument, 1, s.name)
+			if a.field == event.FieldBytes {
+				elem = 0 // a factor is unknown, so the product is
+			}
+			continue
 		}
 		switch a.unit {
 		case gpu.UnitCopyKind:
-			if d := gpu.CopyKind(v); d != event.DirUnknown && e.Kind != event.KindAPIExit {
+			if d := gpu.CopyKind(v); d != event.DirUnknown {
 				e.SetUint(event.FieldDirection, uint64(d))
 			}
 		case gpu.UnitSrcMemType:
@@ -169,29 +218,20 @@ func (c *converter) arguments(e *event.Event, s *symbol, h *objects.Head, r *cal
 		case gpu.UnitDstMemType:
 			dstType, haveTypes = v, true
 		case gpu.UnitNCCLType:
-			if n, ok := gpu.NCCLTypeSize(v); ok {
-				elem = uint64(n)
-			} else {
-				elem = 0 // unknown size: the product is unknown
-			}
+			n, _ := gpu.NCCLTypeSize(v)
+			elem = uint64(n) // 0: unknown, so the product is
 		case gpu.UnitThreads:
 			threads = true
-			set(e, a.field, v)
+			e.SetUint(a.field, v)
 		default:
-			if a.field == event.FieldBytes {
-				if !haveProduct {
-					products, haveProduct = 1, true
-				}
-				products *= v * a.scale
-				break
-			}
-			set(e, a.field, v*a.scale)
+			product *= v * a.scale
+			haveProduct = true
 		}
 	}
-	if haveProduct && elem != 0 && e.Kind != event.KindAPIExit {
-		e.SetUint(event.FieldBytes, products*elem)
+	if haveProduct && elem != 0 {
+		e.SetUint(event.FieldBytes, product*elem)
 	}
-	if haveTypes && e.Kind != event.KindAPIExit {
+	if haveTypes {
 		if d := gpu.CopyTypes(srcType, dstType); d != event.DirUnknown {
 			e.SetUint(event.FieldDirection, uint64(d))
 		}
@@ -200,9 +240,6 @@ func (c *converter) arguments(e *event.Event, s *symbol, h *objects.Head, r *cal
 		threadsToBlocks(e, event.FieldGridX, event.FieldBlockX)
 		threadsToBlocks(e, event.FieldGridY, event.FieldBlockY)
 		threadsToBlocks(e, event.FieldGridZ, event.FieldBlockZ)
-	}
-	if missed {
-		c.anomalies.AddAt(anomalyArgument, 1, s.name)
 	}
 }
 
@@ -217,54 +254,29 @@ func threadsToBlocks(e *event.Event, grid, block event.Field) {
 	e.SetUint(grid, (n+size-1)/size)
 }
 
-// set sets a field if the event's kind has it: exits carry few of a call's fields.
-func set(e *event.Event, f event.Field, v uint64) {
-	fields := &callFields
-	if e.Kind == event.KindAPIExit {
-		fields = &exitFields
-	}
-	if fields[f] {
-		e.SetUint(f, v)
-	}
-}
-
-// value takes an argument out of a record.
+// value takes an argument out of a record; false if it is not there.
 func value(a *reading, h *objects.Head, r *callRecord) (uint64, bool) {
-	var v uint64
 	switch a.place {
 	case inReg:
-		if r.regs == nil || int(a.index) >= len(r.regs) {
+		if r.regs == 0 {
 			return 0, false
 		}
-		v = r.regs[a.index]
+		return r.load(r.regs+int(a.index), a.width), true
 	case inExtra:
-		if r.extra == nil || int(a.index)+int(a.width) > len(r.extra)*8 {
+		if r.extra == 0 || int(a.index)+int(a.width) > extraSlots*8 {
 			return 0, false
 		}
-		v = extraAt(r.extra, int(a.index), int(a.width))
+		return r.load(r.extra+int(a.index), a.width), true
 	case inOut:
 		if !r.returned || h.Flags&objects.FlagOut == 0 || int32(r.result) != 0 {
 			return 0, false // a failed call leaves its results undefined
 		}
-		v = r.out
-	default:
-		return 0, false
+		if a.width == 4 {
+			return uint64(uint32(r.out)), true
+		}
+		return r.out, true
 	}
-	v >>= a.shift
-	if a.width == 4 {
-		v = uint64(uint32(v))
-	}
-	return v, true
-}
-
-// extraAt reads width bytes at a byte offset, which need not be aligned.
-func extraAt(extra *[8]uint64, off, width int) uint64 {
-	var buf [8]byte
-	for i := range min(width, 8) {
-		j := off + i
-		buf[i] = byte(extra[j/8] >> (8 * (j % 8)))
-	}
-	return binary.LittleEndian.Uint64(buf[:])
+	return 0, false
 }
 
 // kernelName learns the names of GPU functions where calls tell them, and

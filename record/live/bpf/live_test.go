@@ -597,6 +597,43 @@ func TestLossIsExact(t *testing.T) {
 	}
 }
 
+// Tail calls return together; calls that are left by longjmp never do.
+func TestOddReturns(t *testing.T) {
+	f := stub(t)
+	modes(t, func(t *testing.T, best uprobeMode) {
+		p := startProg(t, "preload", f.lib, "tail", "20", "jump", "20", "launch", "5")
+		r := record(t, Options{PIDs: []int{p.pid}, Libraries: []string{f.lib}, NoSystemLibraries: true, Groups: []string{GroupAPI}, bestMode: best})
+		if r.s.mode != best {
+			t.Skipf("this kernel has only %v", r.s.mode)
+		}
+		p.goOn()
+		p.wait()
+		type key struct {
+			k    event.Kind
+			name string
+		}
+		got := map[key]int{}
+		for _, e := range r.stop(t) {
+			got[key{e.Kind, e.Str(event.FieldName)}]++
+		}
+		want := map[key]int{
+			{event.KindAPI, "cuStreamQuery"}:         20,
+			{event.KindAPI, "cuEventRecord"}:         40,
+			{event.KindAPIEnter, "cuLaunchHostFunc"}: 20,
+			{event.KindAPI, "cuLaunchKernel"}:        5,
+		}
+		for k, n := range want {
+			if got[k] != n {
+				t.Errorf("%v %s: %d, want %d", k.k, k.name, got[k], n)
+			}
+			delete(got, k)
+		}
+		for k, n := range got {
+			t.Errorf("%v %s: %d, want none", k.k, k.name, n)
+		}
+	})
+}
+
 func TestCloseWhileReading(t *testing.T) {
 	f := stub(t)
 	for range 3 {

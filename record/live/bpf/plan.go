@@ -10,7 +10,7 @@ import (
 type place uint8
 
 const (
-	inReg   place = iota // regs[index]
+	inReg   place = iota // at byte offset index of the registers
 	inExtra              // at byte offset index of extra
 	inOut                // out
 	inName               // name
@@ -20,9 +20,10 @@ const (
 type reading struct {
 	field event.Field
 	place place
-	index uint8 // register number or byte offset
-	width uint8
-	shift uint8
+	index uint8
+	width uint8 // bytes, 4 or 8
+	plain bool  // the value goes into the field as it is
+	atEnd bool  // events of returns have the field too
 	unit  gpu.Unit
 	scale uint64
 }
@@ -136,11 +137,17 @@ func (p *plan) findRef(slot uint8, off uint16) int {
 
 // locate adds the reading of an argument.
 func (p *plan) locate(a gpu.Arg) {
-	r := reading{field: a.Field, width: a.Width, shift: a.Shift, unit: a.Unit, scale: max(uint64(a.Scale), 1)}
-	ok := true
+	r := reading{field: a.Field, width: a.Width, unit: a.Unit, scale: max(uint64(a.Scale), 1)}
+	r.plain = a.Unit == gpu.UnitPlain && a.Field != event.FieldBytes
+	r.atEnd = exitFields[a.Field]
+	ok := callFields[a.Field]
 	switch a.How {
 	case gpu.ByValue:
-		r.place, r.index, ok = p.slot(a.Slot)
+		var found bool
+		r.place, r.index, found = p.slot(a.Slot)
+		// memory is little-endian: the upper half of a slot lies 4 bytes on
+		r.index += a.Shift / 8
+		ok = ok && found && a.Shift%8 == 0 && (a.Width == 4 || a.Width == 8) && a.Shift/8+a.Width <= 8
 	case gpu.ByRef:
 		r.place = inExtra
 		if p.desc.Flags&objects.DescWindow != 0 {
@@ -152,7 +159,7 @@ func (p *plan) locate(a gpu.Arg) {
 		}
 	case gpu.OutRef:
 		r.place = inOut
-		ok = (a.Slot < 6 || a.Slot-6 < p.stack) && p.desc.Flags&objects.DescOut == 0
+		ok = ok && (a.Slot < 6 || a.Slot-6 < p.stack) && p.desc.Flags&objects.DescOut == 0
 		if ok {
 			p.desc.Flags |= objects.DescOut
 			p.desc.OutSlot, p.desc.OutWidth, p.desc.OutOff = a.Slot, a.Width, a.Offset
@@ -174,7 +181,7 @@ func (p *plan) locate(a gpu.Arg) {
 
 func (p *plan) slot(slot uint8) (place, uint8, bool) {
 	if slot < 6 {
-		return inReg, slot, true
+		return inReg, slot * 8, true
 	}
 	if n := slot - 6; n < p.stack {
 		return inExtra, n * 8, true

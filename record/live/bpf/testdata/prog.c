@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,10 @@ static void launches(long n)
 	for (long i = 0; i < n; i++)
 		f((void *)0x5010, 1, 2, 3, 32, 4, 1, 48, (void *)0x77, 0, 0);
 }
+
+static jmp_buf env;
+
+static void jump(void) { longjmp(env, 1); }
 
 static void *thread(void *n)
 {
@@ -109,6 +114,17 @@ static void word(const char *w, long n)
 		((int (*)(void *))FN("cuStreamSynchronize_ptsz"))((void *)0x42);
 		printf("fn %lu\n", (unsigned long)fn);
 		fflush(stdout);
+	} else if (!strcmp(w, "tail")) {
+		load();
+		for (long i = 0; i < n; i++)
+			((int (*)(void *))FN("cuStreamQuery"))((void *)0x42);
+	} else if (!strcmp(w, "jump")) { /* leaves calls without a return */
+		load();
+		for (long i = 0; i < n; i++) {
+			if (!setjmp(env))
+				FN("cuLaunchHostFunc")(0, jump);
+			FN("cuEventRecord")(0, 0);
+		}
 	} else if (!strcmp(w, "hang")) {
 		load();
 		((int (*)(void *))FN("cuStreamSynchronize"))((void *)0xdead);
