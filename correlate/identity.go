@@ -267,13 +267,15 @@ func (x *idTracker) processEvent(ev *event.Event) {
 		x.e.misc.other(ev, x.thread(ev))
 		return
 	}
-	p := x.process(ev.PID, ev.PID, ev.Time)
-	if s := ev.TimeOf(event.FieldStart); s.Known() {
-		if p.row.StartNS.OK && p.row.StartNS.V != s {
+	s := ev.TimeOf(event.FieldStart)
+	p := x.procs[ev.PID]
+	if p == nil || !sameStart(p.row.StartNS, s) {
+		p = x.process(ev.PID, ev.PID, ev.Time)
+		if p.row.StartNS.OK && s.Known() {
 			p.ended = true
 			p = x.newProcess(ev.PID)
 		}
-		p.row.StartNS = event.OptTime(s)
+		setTime(&p.row.StartNS, event.OptTime(s))
 	}
 	setStr(&p.row.Name, ev.Str(event.FieldName))
 	p.named = p.named || ev.Has(event.FieldName)
@@ -282,6 +284,22 @@ func (x *idTracker) processEvent(ev *event.Event) {
 	setInt(&p.row.PPID, optInt(ev, event.FieldPPID))
 	setInt(&p.row.Rank, optInt(ev, event.FieldRank))
 	p.row.PIDInferred = p.row.PIDInferred || ev.Flags&event.FlagPIDInferred != 0
+}
+
+// procTick is the step of the start times in /proc/PID/stat, which round down:
+// clock ticks of USER_HZ (fs/proc/array.c). A fork event tells it exactly.
+const procTick = 10 * 1e6 // ns
+
+// sameStart reports whether s, exact or as /proc gives it, is the start that
+// is known already.
+func sameStart(known OptTime, s event.Time) bool {
+	return known.OK && s.Known() && max(known.V-s, s-known.V) < procTick
+}
+
+func setTime(p *OptTime, v OptTime) {
+	if v.OK {
+		*p = v
+	}
 }
 
 func (x *idTracker) threadEvent(ev *event.Event) {
