@@ -30,7 +30,9 @@ struct truth_job {
 	struct { u64 context, seqno; } dep[MOCKGPU_MAX_IN];
 	struct truth_run hw[MAX_RUNS];
 	u64 duration_ns;
-	u64 submit_ns, queue_ns, run_ns, scheduled_ns, finished_ns;
+	u64 submit_ns, queue_ns, run_ns;
+	u64 scheduled_ns;		/* the scheduler moves it to the end of the job before on that ring */
+	u64 finished_ns;
 	int error;
 	bool pushed, freed;
 };

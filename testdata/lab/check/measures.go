@@ -1,0 +1,87 @@
+package check
+
+import "github.com/gpurec/gpurec/record/event"
+
+// measures are what a scenario can expect something of, from the truth alone,
+// except lost and interrupts.
+func (r *results) measures() map[string]int64 {
+	m := map[string]int64{
+		"jobs":          0, // of users
+		"kernel_jobs":   0, // of the kernel
+		"errors":        0, // jobs that ended in an error
+		"cancelled":     0, // of those, with ECANCELED
+		"never_run":     0, // jobs that never came to the hardware
+		"runs_again":    0, // jobs with more than one hardware fence
+		"resets":        int64(len(r.truth.Resets)),
+		"dependencies":  0, // all of all jobs
+		"reused":        0, // jobs whose finished fence lies where an earlier one lay
+		"out_of_order":  0, // jobs that ended before one that was queued earlier on that ring
+		"seqno_wraps":   0, // jobs whose seqno is below that of the one before
+		"high_contexts": 0, // jobs whose fence context needs more than 32 bits
+		"equal_lows":    0, // jobs whose fence has the low halves of another one
+		"devices":       0,
+		"failed_allocs": 0,
+		"open":          int64(r.truth.Open), // jobs that had not ended when the truth was read
+		"bad_exits":     int64(r.badExits),   // clients that ended with another status than 0
+		"lost":          int64(r.trace.Lost), // events, by the kernel's count
+		"interrupts":    0,                   // of the mock devices, traced
+	}
+	seen := newSeen()
+	for _, j := range r.truth.Jobs {
+		seen.job(m, j)
+	}
+	m["devices"] = int64(len(seen.devices))
+	for _, o := range r.truth.Ops {
+		if o.Name == "alloc" && o.Ret < 0 {
+			m["failed_allocs"]++
+		}
+	}
+	for i := range r.trace.Events {
+		e := &r.trace.Events[i]
+		if e.Kind == event.KindIRQEntry && e.Str(event.FieldName) == "mockgpu" {
+			m["interrupts"]++
+		}
+	}
+	return m
+}
+
+type ringName struct{ device, ring string }
+
+// seen is what measures remember of the jobs before.
+type seen struct {
+	fences  map[uint64]bool
+	lows    map[Key]bool
+	devices map[string]bool
+	seqnos  map[uint64]uint64  // by context
+	ended   map[ringName]int64 // the latest end
+}
+
+func newSeen() *seen {
+	return &seen{fences: map[uint64]bool{}, lows: map[Key]bool{}, devices: map[string]bool{}, seqnos: map[uint64]uint64{}, ended: map[ringName]int64{}}
+}
+
+func (s *seen) job(m map[string]int64, j *Job) {
+	count := func(name string, yes bool) {
+		if yes {
+			m[name]++
+		}
+	}
+	count("jobs", !j.Kernel)
+	count("kernel_jobs", j.Kernel)
+	count("errors", j.Error != 0)
+	count("cancelled", j.Error == -125)
+	count("never_run", j.Runs == 0)
+	count("runs_again", len(j.HW) > 1)
+	count("reused", s.fences[j.Fence])
+	count("high_contexts", j.Key.Context > 0xffffffff)
+	count("equal_lows", s.lows[j.Key.low()])
+	count("seqno_wraps", j.Key.Seqno < s.seqnos[j.Key.Context])
+	ring := ringName{j.Device, j.Ring}
+	count("out_of_order", j.Finished != 0 && j.Finished < s.ended[ring])
+	m["dependencies"] += int64(len(j.Deps))
+	s.fences[j.Fence] = true
+	s.lows[j.Key.low()] = true
+	s.devices[j.Device] = true
+	s.seqnos[j.Key.Context] = j.Key.Seqno
+	s.ended[ring] = max(s.ended[ring], j.Finished)
+}
