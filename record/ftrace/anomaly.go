@@ -76,4 +76,22 @@ var (
 		Doc:    "this kernel stores only the address of a name (the ring of drm_sched_job up to Linux 5.18), which a reader cannot follow: the name is unknown",
 		Remedy: "use the text of trace_pipe for this kernel, or a newer kernel",
 	}
+	// AnomalyNoPrintk counts binary prints whose format is not known.
+	AnomalyNoPrintk = event.AnomalySpec{
+		Name: "ftrace_no_printk_format", Severity: event.SeverityWarning,
+		Doc:    "a trace_printk event names a format that printk_formats does not hold: kept with its raw arguments",
+		Remedy: "copy printk_formats together with the pages",
+	}
+	// AnomalyTimeBack counts events that are older than the one before them on their CPU.
+	AnomalyTimeBack = event.AnomalySpec{
+		Name: "ftrace_time_goes_back", Severity: event.SeverityInfo,
+		Doc:    "an event is older than the one before it in the same ring buffer: a clock that is not monotonic, or pages out of order",
+		Remedy: "record with trace_clock set to boot or mono",
+	}
+	// AnomalyRawClock counts recordings whose times are not nanoseconds.
+	AnomalyRawClock = event.AnomalySpec{
+		Name: "ftrace_raw_clock", Severity: event.SeverityWarning,
+		Doc:    "times count something else than nanoseconds (trace_clock counter, x86-tsc, …): kept as they are",
+		Remedy: "record with trace_clock set to boot or mono",
+	}
 )

@@ -22,9 +22,12 @@ type Decoder struct {
 	plans  []*plan // by event id
 	typeAt *Field  // common_type, the same in all formats
 	tasks  tasks
-	last   []event.Time // of each CPU
-	page   int64        // pages read, for the samples of anomalies
-	other  plan         // of records without a format
+	syms   symbols
+	printk map[uint64][]byte // texts of trace_printk, by their address
+	text   []byte            // of the print event in work
+	last   []event.Time      // of each CPU
+	page   int64             // pages read, for the samples of anomalies
+	other  plan              // of records without a format
 }
 
 // DecoderOptions tune a Decoder. The zero value is the default.
@@ -120,8 +123,10 @@ func (d *Decoder) Record(cpu int32, t event.Time, rec []byte, b *event.Batch) *e
 	switch {
 	case kind == event.KindOther:
 		d.whole(e, p, rec)
+	case p.printk != nil:
+		d.bprint(e, p, rec)
 	case p.tp.mark:
-		d.mark(e, bytes.TrimRight(d.text(rec, p.markAt), "\n"))
+		d.mark(e, bytes.TrimRight(d.textOf(rec, p.markAt), "\n"), d.callerOf(rec, p.ipAt, false))
 	default:
 		d.fill(e, p, rec)
 	}
@@ -131,7 +136,13 @@ func (d *Decoder) Record(cpu int32, t event.Time, rec []byte, b *event.Batch) *e
 func (d *Decoder) planOf(rec []byte) *plan {
 	if d.typeAt != nil {
 		if id, ok := d.number(rec, d.typeAt); ok && id < uint64(len(d.plans)) && d.plans[id] != nil {
-			return d.plans[id]
+			p := d.plans[id]
+			if p.text == nil {
+				return p
+			}
+			if p = d.prepare(id); p != nil {
+				return p
+			}
 		}
 	}
 	d.note(&AnomalyNoFormat)
@@ -263,8 +274,8 @@ func (d *Decoder) bytesOf(rec []byte, f *Field) ([]byte, bool) {
 	return rec[off : off+n], true
 }
 
-// text is bytesOf up to the first NUL, nil if there is none of it.
-func (d *Decoder) text(rec []byte, f *Field) []byte {
+// textOf is bytesOf up to the first NUL, nil if there is none of it.
+func (d *Decoder) textOf(rec []byte, f *Field) []byte {
 	s, ok := d.bytesOf(rec, f)
 	if !ok {
 		d.note(&AnomalyShortRecord)

@@ -30,7 +30,7 @@ type Field struct {
 	Elem     int  // bytes of an element of an array, else Size
 	String   bool // an array of char
 	Pointer  bool
-	ToRecEnd bool // an array of size 0: it runs to the end of the record
+	ToRecEnd bool // of size 0: it runs to the end of the record
 }
 
 // Format is a parsed format file of a tracepoint: events/<system>/<name>/format.
@@ -99,6 +99,21 @@ func ParseFormat(system string, text []byte) (*Format, error) {
 		f.splitCommon()
 	}
 	return f, nil
+}
+
+// formatID reads the number of a format file.
+func formatID(text []byte) (int, error) {
+	rest := text
+	for range 4 { // it is in the second line
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if num, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("ID:")); ok {
+			if id, err := strconv.ParseUint(string(bytes.TrimSpace(num)), 10, 16); err == nil {
+				return int(id), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%w: no ID in its first lines", ErrFormat)
 }
 
 // splitCommon divides fields by name, for files without the blank line.
@@ -212,6 +227,9 @@ func (fd *Field) elements(count int) error {
 		fd.Elem = typeSize(fd.Type)
 	} else {
 		fd.Elem = fd.Size
+		if fd.Size == 0 { // older kernels write "char buf" for "char buf[]"
+			fd.Array, fd.Pointer = true, false
+		}
 		if fd.Array {
 			fd.Elem = typeSize(fd.Type)
 			if count > 0 && fd.Size%count == 0 {

@@ -14,42 +14,65 @@ const maxMarkName = 256
 // (B|pid|name and the like, system/core libcutils trace.h), else a mark with
 // the text as its name.
 func (m *TextMapper) print(e *event.Event, n *textName, p []byte) {
-	if n.name == "print" || n.name == "bputs" || n.name == "bprint" {
-		p = trimCaller(p)
+	caller := ""
+	switch n.name {
+	case "print":
+		p, caller = m.cutCaller(p, false)
+	case "bputs", "bprint":
+		p, caller = m.cutCaller(p, true)
 	}
-	m.mark(e, bytes.TrimRight(p, " \n\x00"))
+	m.mark(e, bytes.TrimRight(p, " \n\x00"), caller)
 }
 
-// trimCaller takes off what trace-cmd puts before the text: the function that
-// printed it, where that is the writer of trace_marker or a bare address.
-func trimCaller(p []byte) []byte {
-	if s, ok := bytes.CutPrefix(p, []byte("tracing_mark_write: ")); ok {
-		return s
+// markWriter is the function behind trace_marker.
+const markWriter = "tracing_mark_write"
+
+// cutCaller takes off what trace-cmd puts before the text ("%ps: %s"): the
+// function that printed it, or its address where the symbol is not known. The
+// writer of trace_marker says nothing; an address counts only if any is set.
+func (m *TextMapper) cutCaller(p []byte, any bool) (text []byte, caller string) {
+	i := 0
+	for i < len(p) && i < maxNameLen && (isLetter(p[i]) || p[i] >= '0' && p[i] <= '9' || p[i] == '.') {
+		i++
 	}
-	if s, ok := bytes.CutPrefix(p, []byte("0x")); ok {
-		if _, n := parseHex(s); n > 0 {
-			s = bytes.TrimPrefix(s[n:], []byte("s"))
-			if s, ok := bytes.CutPrefix(s, []byte(": ")); ok {
-				return s
-			}
+	if i == 0 || !bytes.HasPrefix(p[i:], []byte(": ")) {
+		return p, ""
+	}
+	name, text := p[:i], p[i+2:]
+	if hex, ok := bytes.CutPrefix(name, []byte("0x")); ok {
+		_, n := parseHex(hex)
+		if n == 0 {
+			return p, ""
 		}
+		if !any {
+			return text, ""
+		}
+		name = name[:n+2] // trace-cmd 2 writes an s behind it
 	}
-	return p
+	if string(name) == markWriter {
+		return text, ""
+	}
+	return text, m.Strings.Get(name)
 }
 
 const atraceCategory = "atrace"
 
-// mark fills e from the text of a print event.
-func (m *maker) mark(e *event.Event, p []byte) {
+// mark fills e from the text of a print event and the function that printed it.
+func (m *maker) mark(e *event.Event, p []byte, caller string) {
 	if (len(p) == 1 || len(p) > 1 && p[1] == '|') && m.atrace(e, p) {
 		return
 	}
 	e.Kind = event.KindMark
 	name := p
+	m.obj.reset()
 	if len(name) > maxMarkName {
 		name = name[:maxMarkName]
-		m.obj.reset()
 		m.obj.str("text", string(p))
+	}
+	if caller != "" {
+		m.obj.str("function", caller)
+	}
+	if !m.obj.empty() {
 		e.SetStr(event.FieldArgs, string(m.obj.bytes()))
 	}
 	e.SetStr(event.FieldName, m.Strings.Get(name))

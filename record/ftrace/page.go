@@ -47,7 +47,14 @@ func (d *Decoder) Page(cpu int32, page []byte, b *event.Batch) {
 		d.missed(cpu, t, commit, data, size, b)
 	}
 	whole := size <= len(data)
-	if !d.records(cpu, t, data[:min(size, len(data))], b, d.lastTime(cpu)) || !whole {
+	var w walker
+	w.reset(l, d.big, t, data[:min(size, len(data))])
+	last := d.lastTime(cpu)
+	for w.next() {
+		*last = event.Time(w.t)
+		d.Record(cpu, *last, w.rec, b)
+	}
+	if w.bad || !whole {
 		d.note(&AnomalyBadPage)
 	}
 }
@@ -61,15 +68,30 @@ func (d *Decoder) long(b []byte) uint64 {
 
 // missed tells of the events lost before a page.
 func (d *Decoder) missed(cpu int32, t uint64, commit uint64, data []byte, size int, b *event.Batch) {
-	e := b.Add(event.KindLoss, event.Time(t))
-	e.CPU, e.Source = cpu, Stream
-	e.SetStr(event.FieldTrack, Stream)
-	e.SetTime(event.FieldStart, *d.lastTime(cpu))
-	e.SetStr(event.FieldName, AnomalyLost.Remedy)
-	n := uint64(0)
+	n, _ := d.missedCount(commit, data, size)
+	d.loss(b, cpu, event.Time(t), *d.lastTime(cpu), Stream, n)
+}
+
+// missedCount reads how many events are missing before a page, 0 if the page
+// does not say, and whether any are.
+func (d *Decoder) missedCount(commit uint64, data []byte, size int) (n uint64, missed bool) {
+	if commit&missedEvents == 0 {
+		return 0, false
+	}
 	if commit&missedStored != 0 && size+d.layout.LongSize <= len(data) {
 		n = d.long(data[size:])
 	}
+	return n, true
+}
+
+// loss adds that n events of a stream are missing between start and t; n is 0
+// where nobody knows the number.
+func (d *Decoder) loss(b *event.Batch, cpu int32, t, start event.Time, stream string, n uint64) {
+	e := b.Add(event.KindLoss, t)
+	e.CPU, e.Source = cpu, Stream
+	e.SetStr(event.FieldTrack, stream)
+	e.SetTime(event.FieldStart, start)
+	e.SetStr(event.FieldName, AnomalyLost.Remedy)
 	if n == 0 {
 		d.note(&AnomalyLostUncounted)
 		return
@@ -88,84 +110,3 @@ func (d *Decoder) lastTime(cpu int32) *event.Time {
 	}
 	return &d.last[cpu]
 }
-
-// records reads the records of a page; it reports whether it came to the end.
-func (d *Decoder) records(cpu int32, t uint64, data []byte, b *event.Batch, last *event.Time) bool {
-	l := &d.layout
-	for off := 0; off+4 <= len(data); {
-		typ, delta := d.header(data[off:])
-		body := off + 4
-		switch {
-		case typ == l.Padding:
-			if delta == 0 { // nothing after it in this page
-				return true
-			}
-			// A discarded event: like the kernel's reader, leave its time out.
-			n, ok := d.word(data, body)
-			if !ok || n < 4 || n > uint64(len(data)-body) {
-				return false
-			}
-			off = body + align4(n)
-		case typ == l.TimeExtend || typ == l.TimeStamp:
-			n, ok := d.word(data, body)
-			if !ok {
-				return false
-			}
-			long := n<<l.TimeDeltaBits | delta
-			if typ == l.TimeExtend {
-				t += long
-			} else {
-				t = absolute(long, t)
-			}
-			off = body + 4
-		default:
-			t += delta
-			size := uint64(typ) * 4
-			if typ == 0 {
-				n, ok := d.word(data, body)
-				if !ok || n < 4 {
-					return false
-				}
-				body, size = body+4, n-4
-			}
-			if typ > l.MaxTypeLen || size > uint64(len(data)-body) {
-				return false
-			}
-			*last = event.Time(t)
-			d.Record(cpu, event.Time(t), data[body:body+int(size)], b)
-			off = body + align4(size)
-		}
-	}
-	return true
-}
-
-// absolute completes a time stamp of 59 bits by the top bits of the time
-// before it, as rb_fix_abs_ts does.
-func absolute(stamp, before uint64) uint64 {
-	if before&topBits != 0 {
-		stamp |= before & topBits
-		if stamp < before {
-			stamp += 1 << 59
-		}
-	}
-	return stamp
-}
-
-// header splits the first word of a record: bit fields lie at the low end on
-// little-endian machines, at the high end on others.
-func (d *Decoder) header(b []byte) (typ int, delta uint64) {
-	w := d.layout.Order.Uint32(b)
-	if d.big {
-		return int(w >> d.layout.TimeDeltaBits), uint64(w & (1<<d.layout.TimeDeltaBits - 1))
-	}
-	return int(w & (1<<d.layout.TypeLenBits - 1)), uint64(w >> d.layout.TypeLenBits)
-}
-
-func (d *Decoder) word(data []byte, off int) (uint64, bool) {
-	if off+4 > len(data) {
-		return 0, false
-	}
-	return uint64(d.layout.Order.Uint32(data[off:])), true
-}
-
-func align4(n uint64) int { return int((n + 3) &^ 3) }

@@ -17,14 +17,21 @@ type plan struct {
 	pidAt   *Field      // common_pid
 	nrAt    *Field      // the number of the system call, where it decides the kind
 	markAt  *Field      // the text of a print event
+	ipAt    *Field      // and where it was printed
+	printk  *printk     // of a print event without text
 	ops     []op
 	scratch bool // fix needs scratch
 	extra   bool // fields that nothing claims go into args
 	flags   []stateFlag
-	plus    uint64 // bit that stands for "preempted": printed as +
-	states  [1025]string
+	plus    uint64   // bit that stands for "preempted": printed as +
+	states  []string // names of the small ones
 	more    map[uint64]string
+	system  string // with text:
+	text    []byte // a format that was not needed yet
 }
+
+// smallStates is how many states of a task a plan keeps in a slice.
+const smallStates = 1025
 
 // op sets one field of the event from one of the record.
 type op struct {
@@ -56,21 +63,62 @@ func (d *Decoder) Add(f *Format) {
 	if f == nil || f.ID < 0 || f.ID >= maxEventID {
 		return
 	}
-	p := d.compile(f)
-	for len(d.plans) <= f.ID {
+	d.put(f.ID, d.compile(f))
+	d.common(f)
+}
+
+// AddText is Add for the text of a format file. The text is read when the
+// first record of its number comes, and belongs to d from now on: a trace.dat
+// holds thousands of formats and uses a dozen.
+func (d *Decoder) AddText(system string, text []byte) error {
+	id, err := formatID(text)
+	if err != nil {
+		return err
+	}
+	if d.typeAt == nil {
+		f, err := ParseFormat(system, text)
+		if err != nil {
+			return err
+		}
+		d.common(f)
+	}
+	d.put(id, &plan{system: system, text: text})
+	return nil
+}
+
+func (d *Decoder) put(id int, p *plan) {
+	for len(d.plans) <= id {
 		d.plans = append(d.plans, nil)
 	}
-	d.plans[f.ID] = p
+	d.plans[id] = p
+}
+
+// common takes what all formats have in common.
+func (d *Decoder) common(f *Format) {
 	if t := f.Field("common_type"); t != nil && d.typeAt == nil {
 		d.typeAt = t
 	}
-	if len(f.Skipped) > 0 {
-		d.count.AddAt(&AnomalyBadFormat, uint64(len(f.Skipped)), f.Name+": "+f.Skipped[0])
+}
+
+// prepare reads the text of a format that is needed now. It returns nil if
+// there is none in it.
+func (d *Decoder) prepare(id uint64) *plan {
+	p := d.plans[id]
+	f, err := ParseFormat(p.system, p.text)
+	if err != nil {
+		d.count.AddAt(&AnomalyBadFormat, 1, p.system+": "+err.Error())
+		d.plans[id] = nil
+		return nil
 	}
+	d.plans[id] = d.compile(f)
+	return d.plans[id]
 }
 
 func (d *Decoder) compile(f *Format) *plan {
 	p := &plan{format: f, kind: event.KindOther, source: f.Name, pidAt: f.Field("common_pid")}
+	if len(f.Skipped) > 0 {
+		d.count.AddAt(&AnomalyBadFormat, uint64(len(f.Skipped)), f.Name+": "+f.Skipped[0])
+	}
 	tp := d.table[f.Name]
 	if f.System != "" {
 		p.source = f.System + ":" + f.Name
@@ -86,9 +134,12 @@ func (d *Decoder) compile(f *Format) *plan {
 		p.source = tp.system + ":" + tp.name
 	}
 	if tp.mark {
-		p.markAt = f.Field("buf")
+		if p.printk = printkOf(f); p.printk != nil {
+			return p
+		}
+		p.markAt, p.ipAt = f.Field("buf"), f.Field("ip")
 		if p.markAt == nil || !p.markAt.String {
-			p.tp, p.kind = nil, event.KindOther // trace_printk's binary forms: no text in them
+			p.tp, p.kind = nil, event.KindOther
 		}
 		return p
 	}
@@ -243,7 +294,10 @@ func plusBit(flags []stateFlag) uint64 {
 // state gives the letters of a task's state as the kernel prints them: those of
 // its bits joined by |, R if it has none, + if it was preempted.
 func (p *plan) state(v uint64) string {
-	if v < uint64(len(p.states)) {
+	if v < smallStates {
+		if p.states == nil {
+			p.states = make([]string, smallStates)
+		}
 		if p.states[v] == "" {
 			p.states[v] = p.stateName(v)
 		}

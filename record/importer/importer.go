@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -20,6 +21,8 @@ type Format struct {
 	// Sniff reports whether a file that begins with head is of this format.
 	// It must claim no file of another format.
 	Sniff func(head []byte) bool
+	// SniffDir reports whether a folder is of this format; nil if none is.
+	SniffDir func(dir fs.FS) bool
 	// Open starts reading. It reads no more than it needs to know that the
 	// input is of its format.
 	Open func(in Input, o Options) (Reader, error)
@@ -32,6 +35,8 @@ type Input struct {
 	// At and Size give random access where the input is a plain file; At is nil otherwise.
 	At   io.ReaderAt
 	Size int64
+	// Dir is the input if it is a folder; R then gives nothing but an error.
+	Dir fs.FS
 }
 
 // Options tune reading. The zero value is the default.

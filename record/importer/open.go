@@ -27,11 +27,23 @@ type Stream struct {
 	R     io.Reader // from the first byte on, decompressed
 	At    io.ReaderAt
 	Size  int64
+	Dir   fs.FS // the input, if it is a folder; Head is empty then
 	close []func() error
 }
 
-// OpenStream opens a file, or standard input for "-", and takes off gzip and
-// zstd, recognised by content. The error names the file and what to do.
+// isFolder is the one line for a folder where a file is needed.
+func isFolder(path string) error {
+	return &Error{Name: path, Offset: -1, Err: errors.New("is a directory"),
+		Remedy: "name a trace file in it, or a folder of raw ftrace pages (header_page, events, cpu0.raw …)"}
+}
+
+// noReader is the content of a folder.
+type noReader struct{ err error }
+
+func (n noReader) Read([]byte) (int, error) { return 0, n.err }
+
+// OpenStream opens a file, a folder, or standard input for "-", and takes off
+// gzip and zstd, recognised by content. The error names the file and what to do.
 func OpenStream(path string) (*Stream, error) {
 	if path == "-" {
 		return NewStream("standard input", os.Stdin)
@@ -47,7 +59,7 @@ func OpenStream(path string) (*Stream, error) {
 	}
 	if st.IsDir() {
 		f.Close()
-		return nil, &Error{Name: path, Offset: -1, Err: errors.New("is a directory"), Remedy: "name a trace file in it"}
+		return &Stream{Name: path, R: noReader{isFolder(path)}, Dir: os.DirFS(path)}, nil
 	}
 	s, err := NewStream(path, f)
 	if err != nil {
@@ -141,9 +153,21 @@ func (s *Stream) Close() error {
 func Detect(s *Stream, formats []Format, name string) (*Format, error) {
 	for i := range formats {
 		f := &formats[i]
-		if name == f.Name || name == "" && f.Sniff(s.Head) {
+		switch {
+		case name != "" && name != f.Name:
+		case s.Dir != nil:
+			if f.SniffDir != nil && f.SniffDir(s.Dir) {
+				return f, nil
+			}
+			if name != "" {
+				return nil, isFolder(s.Name)
+			}
+		case name != "" || f.Sniff(s.Head):
 			return f, nil
 		}
+	}
+	if s.Dir != nil && name == "" {
+		return nil, isFolder(s.Name)
 	}
 	known := ""
 	for i, f := range formats {
@@ -175,5 +199,5 @@ var knownForeign = []struct {
 
 // OpenReader opens the input's events in the format f.
 func (s *Stream) OpenReader(f *Format, o Options) (Reader, error) {
-	return f.Open(Input{Name: s.Name, R: s.R, At: s.At, Size: s.Size}, o)
+	return f.Open(Input{Name: s.Name, R: s.R, At: s.At, Size: s.Size, Dir: s.Dir}, o)
 }
