@@ -8,6 +8,7 @@ import (
 	"github.com/gpurec/gpurec/export/perfetto"
 	"github.com/gpurec/gpurec/record/importer"
 	"github.com/gpurec/gpurec/record/importer/ftracetext"
+	"github.com/gpurec/gpurec/record/importer/nsys"
 )
 
 // The one place where importers and exporters are listed.
@@ -16,6 +17,7 @@ import (
 func importers() []importer.Format {
 	return []importer.Format{
 		ftracetext.Format(),
+		nsys.Format(),
 	}
 }
 

@@ -81,7 +81,7 @@ func newApp() *cli.App {
 		},
 		Commands: []*cli.Command{
 			recordCommand(), importCommand(), exportCommand(), convertCommand(),
-			correlateCommand(), reportCommand(), infoCommand(), doctorCommand(),
+			correlateCommand(), reportCommand(), infoCommand(), openCommand(), doctorCommand(),
 		},
 	}
 }
