@@ -44,6 +44,8 @@ type converter struct {
 	// shown holds calls whose entry was written because they were long open,
 	// by thread: their record at return is then an exit.
 	shown map[uint32][]shownCall
+
+	tap func(rec []byte) // tests: sees every record
 }
 
 type shownCall struct {
@@ -81,6 +83,9 @@ func as[T any](rec []byte) *T {
 // convert appends the event of a record to b, if it makes one. rec may lie in
 // the ring: nothing of it is kept.
 func (c *converter) convert(rec []byte, b *event.Batch) {
+	if c.tap != nil {
+		c.tap(rec)
+	}
 	h := as[objects.Head](rec)
 	if h == nil {
 		c.malformed(rec)

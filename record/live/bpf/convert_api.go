@@ -150,37 +150,41 @@ func (c *converter) show(b *event.Batch, t *objects.Thread, f *objects.Frame) {
 	}
 }
 
-// fieldSet is the fields that events of a kind can carry.
-type fieldSet [event.NumFields]bool
-
-func fieldsOf(k event.Kind) (s fieldSet) {
-	for _, f := range k.Spec().Fields {
-		s[f] = true
-	}
-	return s
-}
-
-var callFields, exitFields = fieldsOf(event.KindAPI), fieldsOf(event.KindAPIExit)
-
 // arguments fills in what the plan of the function reads from the record.
 func (c *converter) arguments(e *event.Event, s *symbol, h *objects.Head, r *callRecord) {
+	if e.Kind == event.KindAPIExit {
+		for i := range s.plan.readings {
+			a := &s.plan.readings[i]
+			if v, ok := value(a, h, r); ok && a.plain && a.atEnd.OK() {
+				e.SetUint(a.field, v*a.scale)
+			}
+		}
+		return
+	}
 	special, missed := false, false
-	exit := e.Kind == event.KindAPIExit
+	mask := e.Mask()
 	for i := range s.plan.readings {
 		a := &s.plan.readings[i]
-		if exit && !a.atEnd {
-			continue // its entry has it
-		}
 		if !a.plain {
 			special = true
 			continue // below
 		}
-		if v, ok := value(a, h, r); ok {
-			e.SetUint(a.field, v*a.scale)
-		} else {
-			missed = missed || a.place == inExtra
+		base := r.regs
+		if a.place == inExtra {
+			base = r.extra
 		}
+		if base == 0 || a.place > inExtra {
+			missed = missed || a.place == inExtra
+			if v, ok := value(a, h, r); ok {
+				e.PutNum(a.at, v*a.scale)
+				mask |= a.mask
+			}
+			continue
+		}
+		e.PutNum(a.at, r.load(base+int(a.index), a.width)*a.scale)
+		mask |= a.mask
 	}
+	e.SetMask(mask)
 	if special {
 		c.combined(e, s, h, r)
 	}

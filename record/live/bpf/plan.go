@@ -23,9 +23,11 @@ type reading struct {
 	index uint8
 	width uint8 // bytes, 4 or 8
 	plain bool  // the value goes into the field as it is
-	atEnd bool  // events of returns have the field too
 	unit  gpu.Unit
 	scale uint64
+	at    event.Place // of the field in entries and whole calls
+	atEnd event.Place // of the field in returns, if they have it
+	mask  uint32      // of at
 }
 
 // plan says how a function is probed and how its records are read.
@@ -139,8 +141,10 @@ func (p *plan) findRef(slot uint8, off uint16) int {
 func (p *plan) locate(a gpu.Arg) {
 	r := reading{field: a.Field, width: a.Width, unit: a.Unit, scale: max(uint64(a.Scale), 1)}
 	r.plain = a.Unit == gpu.UnitPlain && a.Field != event.FieldBytes
-	r.atEnd = exitFields[a.Field]
-	ok := callFields[a.Field]
+	r.at, r.atEnd = event.KindAPI.Place(a.Field), event.KindAPIExit.Place(a.Field)
+	r.mask = r.at.Mask()
+	// entries and whole calls keep the same fields at the same places
+	ok := r.at.OK() && r.at == event.KindAPIEnter.Place(a.Field)
 	switch a.How {
 	case gpu.ByValue:
 		var found bool
@@ -150,7 +154,9 @@ func (p *plan) locate(a gpu.Arg) {
 		ok = ok && found && a.Shift%8 == 0 && (a.Width == 4 || a.Width == 8) && a.Shift/8+a.Width <= 8
 	case gpu.ByRef:
 		r.place = inExtra
-		if p.desc.Flags&objects.DescWindow != 0 {
+		if a.Width != 4 && a.Width != 8 {
+			ok = false
+		} else if p.desc.Flags&objects.DescWindow != 0 {
 			r.index = uint8(a.Offset - p.desc.WindowOff)
 		} else if i := p.findRef(a.Slot, a.Offset); i >= 0 {
 			r.index = uint8(i) * 8
