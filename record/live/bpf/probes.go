@@ -23,7 +23,7 @@ var renameProbe = kernelProbe{objects.GpurecProgTaskRename, "task", "task_rename
 var mmapProbe = kernelProbe{objects.GpurecProgLibMmap, "syscalls", "sys_enter_mmap", objects.IDMmap, objects.GroupTask}
 
 // The syscalls tracepoints cost a machine's other system calls 50 ns each,
-// tp_btf on every system call 114 (docs/adr/0020-bpf-live-recording.md).
+// tp_btf on every system call 114 (docs/adr/002-bpf-probes.md).
 var ioctlTP = []kernelProbe{
 	{objects.GpurecProgTpIoctlEnter, "syscalls", "sys_enter_ioctl", objects.IDIoctlEnter, objects.GroupIoctl},
 	{objects.GpurecProgTpIoctlExit, "syscalls", "sys_exit_ioctl", objects.IDIoctlExit, objects.GroupIoctl},
