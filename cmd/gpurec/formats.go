@@ -9,6 +9,8 @@ import (
 	"github.com/gpurec/gpurec/record/importer"
 	"github.com/gpurec/gpurec/record/importer/ftracetext"
 	"github.com/gpurec/gpurec/record/importer/nsys"
+	"github.com/gpurec/gpurec/record/importer/rawpages"
+	"github.com/gpurec/gpurec/record/importer/tracedat"
 )
 
 // The one place where importers and exporters are listed.
@@ -17,6 +19,8 @@ import (
 func importers() []importer.Format {
 	return []importer.Format{
 		ftracetext.Format(),
+		tracedat.Format(),
+		rawpages.Format(),
 		nsys.Format(),
 	}
 }

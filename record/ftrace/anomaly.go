@@ -94,4 +94,10 @@ var (
 		Doc:    "times count something else than nanoseconds (trace_clock counter, x86-tsc, …): kept as they are",
 		Remedy: "record with trace_clock set to boot or mono",
 	}
+	// AnomalyLostByStats counts events that only the counters of a ring buffer know of.
+	AnomalyLostByStats = event.AnomalySpec{
+		Name: "ftrace_lost_by_stats", Severity: event.SeverityLoss,
+		Doc:    "the ring buffer's counters say that events were overwritten or dropped, but no page says where",
+		Remedy: "use a larger buffer, or read it while recording; events before the first one may be missing",
+	}
 )

@@ -30,6 +30,8 @@ type Merger struct {
 	heap  []*lane // by time of the record in front
 	begun bool
 	fails []error
+	start event.Time
+	end   event.Time
 }
 
 // lane is a Lane with its next record in front.
@@ -44,11 +46,12 @@ type lane struct {
 	loss   bool       // in front are events lost, not a record
 	lost   uint64     // how many, 0 if unknown
 	damage bool       // the page in work is counted as damaged
+	gaps   int        // losses
 }
 
 // NewMerger returns a merger of lanes that decodes with d.
 func NewMerger(d *Decoder, lanes []Lane) *Merger {
-	m := &Merger{d: d, lanes: make([]lane, len(lanes))}
+	m := &Merger{d: d, lanes: make([]lane, len(lanes)), start: event.NoTime, end: event.NoTime}
 	for i := range lanes {
 		m.lanes[i] = lane{Lane: lanes[i], order: i, last: event.NoTime}
 	}
@@ -57,6 +60,22 @@ func NewMerger(d *Decoder, lanes []Lane) *Merger {
 
 // Failures returns why lanes ended early.
 func (m *Merger) Failures() []error { return m.fails }
+
+// Span returns the least and the greatest time so far, NoTime before the first event.
+func (m *Merger) Span() (start, end event.Time) { return m.start, m.end }
+
+// CheckStats compares what the pages of lane i say of lost events with the
+// counters of its ring buffer (the text of its stats file): events of which no
+// page says that they are missing are counted as an anomaly. It makes sense
+// once Next returned io.EOF.
+func (m *Merger) CheckStats(i int, stats []byte) {
+	if i < 0 || i >= len(m.lanes) || m.lanes[i].gaps > 0 {
+		return
+	}
+	if n := StatsLost(stats); n > 0 {
+		m.d.count.AddAt(&AnomalyLostByStats, n, m.lanes[i].Name+" CPU "+strconv.Itoa(int(m.lanes[i].CPU)))
+	}
+}
 
 // Next fills b; see [event.Source].
 func (m *Merger) Next(b *event.Batch) error {
@@ -112,7 +131,12 @@ func (l *lane) place() string {
 
 // give appends what is in front of l.
 func (m *Merger) give(l *lane, b *event.Batch) {
+	if !m.start.Known() || l.time < m.start {
+		m.start = l.time
+	}
+	m.end = max(m.end, l.time)
 	if l.loss {
+		l.gaps++
 		m.d.loss(b, l.CPU, l.time, l.last, l.Name, l.lost)
 		return
 	}
