@@ -111,13 +111,15 @@ func BenchmarkCall(b *testing.B) {
 	api := func(o Options) *Options { o.Groups = []string{GroupAPI}; return &o }
 	variants := []variant{
 		{"base", "time", nil, 0},
-		{"base-sync", "timesync", nil, 0},
+		{"base-sync", "time:cuStreamSynchronize", nil, 0},
+		{"base-event", "time:cuEventRecord", nil, 0},
 		{"empty", "time", nil, ebpf.AttachTraceUprobeMulti},
 		{"empty-session", "time", nil, attachUprobeSession},
 		{"entry-only", "time", api(Options{EntryOnly: true}), 0},
-		{"session-one-record", "time", api(Options{}), 0},
-		{"session-two-records", "timesync", api(Options{}), 0},
-		{"multi-one-record", "time", api(Options{bestMode: uprobeMulti}), 0},
+		{"one-record", "time:cuEventRecord", api(Options{}), 0},
+		{"one-record-stack-args", "time", api(Options{}), 0},
+		{"two-records", "time:cuStreamSynchronize", api(Options{}), 0},
+		{"multi-one-record", "time:cuEventRecord", api(Options{bestMode: uprobeMulti}), 0},
 		{"out-of-scope-session", "time", api(Options{PIDs: []int{other}}), 0},
 		{"out-of-scope-multi", "time", api(Options{PIDs: []int{other}, bestMode: uprobeMulti}), 0},
 	}
@@ -141,10 +143,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 	empty := median("empty") - median("base")
 	for _, v := range variants {
-		base := "base"
-		if v.word == "timesync" {
-			base = "base-sync"
-		}
+		base := map[string]string{"time": "base", "time:cuStreamSynchronize": "base-sync", "time:cuEventRecord": "base-event"}[v.word]
 		added := median(v.name) - median(base)
 		b.Logf("%-22s %8.0f ns over base, %.2f × empty", v.name, added, added/empty)
 		if v.name != base {
