@@ -106,7 +106,7 @@ var kindSpecs = [NumKinds]KindSpec{
 	KindUnknown:        {KindUnknown, "unknown", nil, "No kind: never in a log."},
 	KindAPIEnter:       {KindAPIEnter, "api_enter", launchFields, "A thread entered an API function."},
 	KindAPIExit:        {KindAPIExit, "api_exit", []Field{FieldAPI, FieldName, FieldResult, FieldAddress, FieldCorrelationID, FieldKernelName, FieldFunction}, "An API function returned."},
-	KindAPI:            {KindAPI, "api", append(launchFields[:len(launchFields):len(launchFields)], FieldStart, FieldResult), "An API call, whole: the time is its end."},
+	KindAPI:            {KindAPI, "api", append(launchFields[:len(launchFields):len(launchFields)], FieldStart, FieldResult, FieldArgs), "An API call, whole: the time is its end."},
 	KindIoctlEnter:     {KindIoctlEnter, "ioctl_enter", []Field{FieldFD, FieldCmd, FieldArg, FieldDevice, FieldDriver, FieldName, FieldRole}, "A thread entered a device ioctl."},
 	KindIoctlExit:      {KindIoctlExit, "ioctl_exit", []Field{FieldFD, FieldCmd, FieldResult, FieldStatus}, "A device ioctl returned; result is negative errno on failure."},
 	KindIoctl:          {KindIoctl, "ioctl", []Field{FieldFD, FieldCmd, FieldArg, FieldDevice, FieldDriver, FieldName, FieldRole, FieldStart, FieldResult, FieldStatus}, "An ioctl, whole: the time is its end."},
