@@ -13,6 +13,6 @@ for tool in "$CLANG" "$STRIP"; do
 	}
 done
 GOPACKAGE=bpf exec go run github.com/cilium/ebpf/cmd/bpf2go \
-	-cc "$CLANG" -strip "$STRIP" -target amd64 -tags linux -no-global-types \
+	-cc "$CLANG" -strip "$STRIP" -target bpfel -no-global-types \
 	-output-stem gpurec -go-package bpf Gpurec src/gpurec.bpf.c -- \
-	-O2 -g -Wall -Werror -mcpu=v3 -fno-ident -I/usr/include/x86_64-linux-gnu
+	-D__TARGET_ARCH_x86 -O2 -g -Wall -Werror -mcpu=v3 -fno-ident -I/usr/include/x86_64-linux-gnu

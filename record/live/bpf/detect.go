@@ -3,7 +3,6 @@ package bpf
 import (
 	"errors"
 	"os"
-	"runtime"
 
 	"github.com/cilium/ebpf/link"
 
@@ -89,9 +88,6 @@ func (l *loader) detectIoctl() []Capability {
 
 // detectUprobes tells the forms of uprobes apart.
 func (l *loader) detectUprobes() []Capability {
-	if runtime.GOARCH != "amd64" {
-		return []Capability{{Name: "uprobe", Reason: "the calling convention of " + runtime.GOARCH + " is not built in", Effect: "no API calls"}}
-	}
 	mode, progs, err := l.tryUprobes(uprobeNone)
 	for _, p := range progs {
 		_ = p.close() // a trial

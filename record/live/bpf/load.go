@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -29,6 +30,9 @@ type settings struct {
 }
 
 func newLoader(set settings) (*loader, error) {
+	if runtime.GOARCH != "amd64" {
+		return nil, fmt.Errorf("bpf: the programs know the argument registers of x86-64 only, this is %s: %w", runtime.GOARCH, errAbsent)
+	}
 	spec, err := objects.LoadGpurec()
 	if err != nil {
 		return nil, err
