@@ -7,8 +7,10 @@ import (
 	"github.com/gpurec/gpurec/export/parquet"
 	"github.com/gpurec/gpurec/export/perfetto"
 	"github.com/gpurec/gpurec/record/importer"
+	"github.com/gpurec/gpurec/record/importer/chromejson"
 	"github.com/gpurec/gpurec/record/importer/ftracetext"
 	"github.com/gpurec/gpurec/record/importer/nsys"
+	"github.com/gpurec/gpurec/record/importer/perfscript"
 	"github.com/gpurec/gpurec/record/importer/rawpages"
 	"github.com/gpurec/gpurec/record/importer/tracedat"
 )
@@ -21,7 +23,10 @@ func importers() []importer.Format {
 		ftracetext.Format(),
 		tracedat.Format(),
 		rawpages.Format(),
+		perfscript.Format(),
 		nsys.Format(),
+		chromejson.Kineto(),
+		chromejson.Format(),
 	}
 }
 
