@@ -2,7 +2,7 @@ package nsys
 
 import (
 	"strconv"
-	gostrings "strings"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -242,9 +242,9 @@ func (r *reader) metric(c *cursor) {
 
 // metricUnit splits "SMs Active [Throughput %]".
 func metricUnit(s string) (name, unit string) {
-	name, unit, ok := gostrings.Cut(s, " [")
-	if unit, ok2 := gostrings.CutSuffix(unit, "]"); ok && ok2 {
-		if gostrings.HasSuffix(unit, "%") {
+	name, unit, ok := strings.Cut(s, " [")
+	if unit, ok2 := strings.CutSuffix(unit, "]"); ok && ok2 {
+		if strings.HasSuffix(unit, "%") {
 			return s, "%"
 		}
 		return name, unit
@@ -255,7 +255,7 @@ func metricUnit(s string) (name, unit string) {
 // snake gives a column's name as arguments are written: registersPerThread
 // becomes registers_per_thread.
 func snake(s string) string {
-	var b gostrings.Builder
+	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
 		if c >= 'A' && c <= 'Z' {

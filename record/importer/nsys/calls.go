@@ -1,7 +1,7 @@
 package nsys
 
 import (
-	gostrings "strings"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -53,7 +53,7 @@ func family(name string, class int64, ok bool) event.API {
 		{"cuda", event.APICUDARuntime}, {"__cuda", event.APICUDARuntime}, {"cu", event.APICUDADriver}, {"nccl", event.APINCCL},
 		{"vk", event.APIVulkan}, {"cl", event.APIOpenCL}, {"hip", event.APIHIP}, {"ze", event.APILevelZero},
 	} {
-		if gostrings.HasPrefix(name, p.prefix) {
+		if strings.HasPrefix(name, p.prefix) {
 			return p.api
 		}
 	}

@@ -2,7 +2,7 @@ package nsys
 
 import (
 	"strconv"
-	gostrings "strings"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -106,8 +106,8 @@ func deviceName(id int64) string { return "gpu" + strconv.FormatInt(id, 10) }
 
 // pciAddress gives a bus location as the kernel writes it: 0000:1b:00.0.
 func pciAddress(s string) string {
-	s = gostrings.ToLower(gostrings.TrimSpace(s))
-	if len(s) == len("00000000:1b:00.0") && gostrings.HasPrefix(s, "0000") {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if len(s) == len("00000000:1b:00.0") && strings.HasPrefix(s, "0000") {
 		s = s[4:]
 	}
 	if len(s) != len("0000:1b:00.0") || s[4] != ':' || s[7] != ':' || s[10] != '.' {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	gostrings "strings"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/importer"
@@ -50,7 +50,7 @@ func (r *reader) describe(o importer.Options) {
 	r.each("META_DATA_EXPORT", []string{"name", "value"}, func(s *scan) {
 		switch k, v := s.rows.Text(0), s.rows.Text(1); k {
 		case "EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION", "EXPORT_PARAM_TIME_SHIFT", "EXPORT_PARAM_TIME_NORMALIZE":
-			r.fact("nsys."+gostrings.ToLower(gostrings.TrimPrefix(k, "EXPORT_")), v)
+			r.fact("nsys."+strings.ToLower(strings.TrimPrefix(k, "EXPORT_")), v)
 			normalised = normalised || k == "EXPORT_PARAM_TIME_NORMALIZE" && v == "true"
 		}
 	})
@@ -80,7 +80,7 @@ func (r *reader) command() {
 		if k == "PROCESS_0:COMMAND" {
 			cmd = r.cut(v)
 		}
-		if n, ok := gostrings.CutPrefix(k, "PROCESS_0:ARGUMENT_"); ok {
+		if n, ok := strings.CutPrefix(k, "PROCESS_0:ARGUMENT_"); ok {
 			if i, err := strconv.Atoi(n); err == nil && len(list) < 1024 {
 				list = append(list, arg{i, r.cut(v)})
 			}
@@ -183,19 +183,27 @@ func (r *reader) soleProcess() {
 	if t == nil || t.Has("globalPid") || !r.file.Tables["CUPTI_ACTIVITY_KIND_RUNTIME"].Has("globalTid") {
 		return
 	}
-	for _, part := range []string{"globalTid / 16777216", "globalTid % 16777216"} {
-		var ids []int64
-		err := r.file.Distinct("CUPTI_ACTIVITY_KIND_RUNTIME", part, 2, func(rows *sqlitefile.Rows) {
-			if v, ok := rows.Int(0); ok {
-				ids = append(ids, v&0xffffff)
-			}
-		})
-		if err != nil || len(ids) != 1 {
+	rows, err := r.file.Rows("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid")
+	if err != nil {
+		return
+	}
+	defer rows.Close()
+	pid := event.NoID
+	for {
+		ok, err := rows.Next()
+		if err != nil || !ok {
+			r.onlyPID = pid
 			return
 		}
-		if ids[0] != 0 {
-			r.onlyPID = int32(ids[0])
+		v, ok := rows.Int(0)
+		if !ok {
+			continue
+		}
+		e := event.New(event.KindAPI, event.NoTime)
+		r.ids(&e, v)
+		if pid != event.NoID && pid != e.PID {
 			return
 		}
-	} // not even the calls name a process: their one thread stands for it, see ids
+		pid = e.PID
+	}
 }

@@ -14,9 +14,9 @@ const (
 	maxNameKeys = 1 << 16  // domains, categories
 )
 
-// strings is the table StringIds. It is read once; what goes beyond the bound
+// stringTable is the table StringIds. It is read once; what goes beyond the bound
 // (file contents stand in it, too) is looked up when it is asked for.
-type strings struct {
+type stringTable struct {
 	r          *reader
 	byID       map[int64]string
 	left       int // bytes
@@ -46,7 +46,7 @@ func (n *nvtxNames) get(k nvtxKey, number int64) string {
 	return strconv.FormatInt(number, 10)
 }
 
-func (s *strings) load() {
+func (s *stringTable) load() {
 	s.byID, s.left, s.whole = map[int64]string{}, maxStrings, true
 	rows, err := s.r.file.Rows("StringIds", "id", "value")
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *strings) load() {
 }
 
 // get returns the string of an id.
-func (s *strings) get(id int64) string {
+func (s *stringTable) get(id int64) string {
 	if s.byID == nil {
 		s.load()
 	}
@@ -96,7 +96,7 @@ func (s *strings) get(id int64) string {
 }
 
 // find looks a string up that load left out.
-func (s *strings) find(id int64) (string, bool) {
+func (s *stringTable) find(id int64) (string, bool) {
 	if s.whole {
 		return "", false
 	}

@@ -97,7 +97,7 @@ type reader struct {
 	count   event.Counters
 	meta    event.Meta
 	cursors []*cursor
-	strings strings
+	strings stringTable
 	gpus    gpus
 	labels  map[string]map[int64]string
 	head    []event.Event // identities, given first
@@ -136,6 +136,11 @@ func open(in importer.Input, o importer.Options) (importer.Reader, error) {
 	}
 	if f.WAL {
 		r.count.Add(&AnomalyWAL, 1)
+	}
+	if f.Missing > 0 {
+		r.count.AddAt(&AnomalyDamaged, 1, fmt.Sprintf("%d bytes are missing at the end", f.Missing))
+		r.failed = &importer.Error{Name: in.Name, Offset: -1, Err: fmt.Errorf("the file is cut: %d bytes are missing at its end", f.Missing),
+			Remedy: "copy it again; what is whole of its tables is kept"}
 	}
 	r.describe(o)
 	r.identities()

@@ -2,7 +2,7 @@ package nsys
 
 import (
 	"sort"
-	gostrings "strings"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/importer/sqlitefile"
@@ -88,7 +88,7 @@ func described(name string) bool {
 		"TARGET_INFO_SESSION_START_TIME", "TARGET_INFO_SYSTEM_ENV", "TARGET_INFO_GPU_METRICS", "ANALYSIS_DETAILS":
 		return true
 	}
-	return gostrings.HasPrefix(name, "ENUM_") || gostrings.HasPrefix(name, "sqlite_")
+	return strings.HasPrefix(name, "ENUM_") || strings.HasPrefix(name, "sqlite_")
 }
 
 // start begins to read all tables that hold events. Tables with a time that
@@ -206,7 +206,7 @@ func (r *reader) column(e *event.Event, name string, v int64) {
 		e.CPU = int32(v)
 		return
 	}
-	if base, ok := gostrings.CutSuffix(name, "Id"); ok && (base == "name" || base == "text" || base == "jsonText" || base == "fileName") {
+	if base, ok := strings.CutSuffix(name, "Id"); ok && (base == "name" || base == "text" || base == "jsonText" || base == "fileName") {
 		r.obj.Str(base, r.strings.get(v))
 		return
 	}

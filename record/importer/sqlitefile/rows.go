@@ -15,7 +15,12 @@ type Rows struct {
 	Read int64
 	rows driver.Rows
 	v    []driver.Value
+	most int64
 }
+
+// errLoop says that a table has more rows than its file has room for: its
+// pages lead to each other in a circle.
+var errLoop = errors.New("more rows than fit in the file: its pages are damaged")
 
 // Next goes to the next row. It reports false at the end and where the file
 // cannot be read any further.
@@ -24,9 +29,12 @@ func (r *Rows) Next() (bool, error) {
 		return false, nil
 	}
 	err := r.rows.Next(r.v)
-	if err == nil {
+	if err == nil && r.Read < r.most {
 		r.Read++
 		return true, nil
+	}
+	if err == nil {
+		err = errLoop
 	}
 	r.Close()
 	if errors.Is(err, io.EOF) {

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gpurec/gpurec/record/importer"
 	"modernc.org/sqlite"
@@ -37,6 +38,8 @@ const (
 	maxColumns = 512     // of a table
 	maxTables  = 4096
 	cacheKiB   = 4096 // page cache
+	minCell    = 4    // bytes that a row takes at least: the tree of a sound file has no more
+	schemaTime = time.Minute
 )
 
 // Table is a table of the file. Views and virtual tables are none: what a
@@ -44,6 +47,7 @@ const (
 type Table struct {
 	Name    string
 	Columns []string // stored ones: generated columns are left out
+	key     string   // the column that is the row's number, "" if none
 }
 
 // Has reports whether the table has the column.
@@ -64,12 +68,16 @@ func (t *Table) Has(column string) bool {
 type File struct {
 	Tables map[string]*Table
 	// WAL says that a write-ahead log lies beside the file: what it holds is not read.
-	WAL  bool
+	WAL bool
+	// Missing is how many bytes the file is shorter than it says.
+	Missing int64
+
 	name string
 	temp string // temporary copy, "" if none
 	db   *sql.DB
 	conn *sql.Conn
 	q    driver.QueryerContext
+	size int64 // of the file
 }
 
 // Open opens the database of an input and lists its tables.
@@ -86,55 +94,111 @@ func Open(in importer.Input) (*File, error) {
 	return f, nil
 }
 
-// path returns a file to open: the input's own if it is a plain file.
+// path returns a file to open: the input's own if it is a plain file and
+// whole. A cut file is copied, too: SQLite refuses one in which a table lies
+// beyond the end, so the copy gets a hole for what is missing, of which only
+// the tables that reach into it cannot be read to their end.
 func (f *File) path(in importer.Input) (string, error) {
 	if file, ok := in.At.(*os.File); ok && file != nil {
 		if st, err := os.Stat(file.Name() + "-wal"); err == nil && st.Size() > 0 {
 			f.WAL = true
 		}
-		return filepath.Abs(file.Name())
+		var head [headSize]byte
+		n, err := file.ReadAt(head[:], 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", f.fail(err, "")
+		}
+		page, want := geometry(head[:n])
+		if f.Missing = max(0, want-in.Size); f.Missing == 0 && in.Size%page == 0 {
+			f.size = in.Size
+			return filepath.Abs(file.Name())
+		}
 	}
 	t, err := os.CreateTemp("", "gpurec-*.sqlite")
 	if err != nil {
 		return "", f.fail(err, "SQLite needs a file: give TMPDIR a directory that can be written")
 	}
 	f.temp = t.Name()
-	cut, err := spool(t, in.R)
+	err = f.spool(t, in.R)
 	if cerr := t.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
 		return "", f.fail(fmt.Errorf("copy to %s: %w", f.temp, err), "SQLite needs a file: check the input and the room in TMPDIR")
 	}
-	_ = cut // a cut input shows as damage when its pages are read
 	return f.temp, nil
+}
+
+const headSize = 100
+
+// geometry reads the size of a page and of the whole file from the header;
+// the latter is 0 if the header does not say.
+func geometry(head []byte) (page, size int64) {
+	if len(head) < headSize {
+		return 512, 512
+	}
+	page = int64(binary.BigEndian.Uint16(head[16:]))
+	if page == 1 {
+		page = 1 << 16
+	}
+	if page < 512 || page&(page-1) != 0 {
+		page = 512
+	}
+	// The count of pages holds if "version valid for" is the change counter (file format, 1.3.7).
+	if pages := int64(binary.BigEndian.Uint32(head[28:])); bytes.Equal(head[24:28], head[92:96]) {
+		size = page * pages
+	}
+	return page, size
 }
 
 // spool copies a database, and no more than its header says that it has: a
 // compressed input of endless zeros ends there.
-func spool(w io.Writer, r io.Reader) (cut bool, err error) {
-	var head [100]byte
+func (f *File) spool(t *os.File, r io.Reader) error {
+	var head [headSize]byte
 	n, err := io.ReadFull(r, head[:])
-	if _, werr := w.Write(head[:n]); werr != nil {
-		return false, werr
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
 	}
+	if _, err := t.Write(head[:n]); err != nil {
+		return err
+	}
+	page, want := geometry(head[:n])
+	limit := want
+	if want == 0 {
+		limit = 1 << 46
+	}
+	src := &source{r: r}
+	m, err := io.CopyN(t, src, max(0, limit-int64(n)))
+	if err != nil && src.err == nil {
+		return err // of writing
+	}
+	size := int64(n) + m
+	f.Missing = max(0, want-size)
+	if src.err != nil && !errors.Is(src.err, io.EOF) {
+		f.Missing = max(f.Missing, 1) // a damaged compressed input: what came before it counts
+	}
+	f.size = size - size%page // of the last page a part would read as zeros
+	if err := t.Truncate(f.size); err != nil || want <= f.size {
+		return err
+	}
+	if t.Truncate(want) != nil {
+		return nil // a size that no file can have: then without the hole
+	}
+	return nil
+}
+
+// source tells errors of reading from those of writing.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
 	if err != nil {
-		return true, nil
+		s.err = err
 	}
-	limit := int64(1) << 46
-	page, pages := int64(binary.BigEndian.Uint16(head[16:])), int64(binary.BigEndian.Uint32(head[28:]))
-	if page == 1 {
-		page = 1 << 16
-	}
-	// The count of pages holds if "version valid for" is the change counter (file format 1.3.7).
-	if pages > 0 && bytes.Equal(head[24:28], head[92:96]) {
-		limit = page * pages
-	}
-	_, err = io.CopyN(w, r, limit-int64(n))
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return true, nil
-	}
-	return false, err
+	return n, err
 }
 
 func (f *File) open(path string) error {
@@ -172,30 +236,37 @@ func (f *File) open(path string) error {
 
 // list reads which tables there are.
 func (f *File) list() error {
+	// SQLite itself reads the whole schema at the first query: a damaged one may have no end.
+	ctx, cancel := context.WithTimeout(context.Background(), schemaTime)
+	defer cancel()
+	const damaged = "check that the file was copied whole"
 	var names []string
-	err := f.each("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'", func(r *Rows) {
+	err := f.each(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'", func(r *Rows) {
 		if len(names) < maxTables {
 			names = append(names, r.Text(0))
 		}
 	})
 	if err != nil {
-		return f.fail(err, "check that the file was copied whole")
+		return f.fail(err, damaged)
 	}
 	for _, n := range names {
 		t := &Table{Name: n}
-		err := f.each("SELECT name FROM pragma_table_xinfo("+literal(n)+") WHERE hidden = 0", func(r *Rows) {
+		err := f.each(ctx, "SELECT name, pk, type FROM pragma_table_xinfo("+literal(n)+") WHERE hidden = 0", func(r *Rows) {
 			t.Columns = append(t.Columns, r.Text(0))
+			if pk, _ := r.Int(1); pk == 1 && strings.EqualFold(r.Text(2), "INTEGER") {
+				t.key = r.Text(0)
+			}
 		})
 		if err != nil {
-			return f.fail(fmt.Errorf("table %s: %w", n, err), "check that the file was copied whole")
+			return f.fail(fmt.Errorf("table %s: %w", n, err), damaged)
 		}
 		f.Tables[n] = t
 	}
 	return nil
 }
 
-func (f *File) each(query string, do func(*Rows)) error {
-	r, err := f.query(query)
+func (f *File) each(ctx context.Context, query string, do func(*Rows)) error {
+	r, err := f.query(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -220,6 +291,9 @@ func (f *File) Rows(table string, columns ...string) (*Rows, error) {
 	if t == nil {
 		return &Rows{}, nil
 	}
+	if len(columns) == 0 {
+		return f.query(context.Background(), "SELECT 1 FROM "+identifier(table))
+	}
 	list := make([]string, len(columns))
 	for i, c := range columns {
 		list[i] = "NULL"
@@ -227,15 +301,15 @@ func (f *File) Rows(table string, columns ...string) (*Rows, error) {
 			list[i] = identifier(c)
 		}
 	}
-	return f.query("SELECT " + strings.Join(list, ", ") + " FROM " + identifier(table))
+	return f.query(context.Background(), "SELECT "+strings.Join(list, ", ")+" FROM "+identifier(table))
 }
 
-func (f *File) query(query string) (*Rows, error) {
-	r, err := f.q.QueryContext(context.Background(), query, nil)
+func (f *File) query(ctx context.Context, query string) (*Rows, error) {
+	r, err := f.q.QueryContext(ctx, query, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{rows: r, v: make([]driver.Value, len(r.Columns()))}, nil
+	return &Rows{rows: r, v: make([]driver.Value, len(r.Columns())), most: f.size/minCell + 1}, nil
 }
 
 // Close closes the database and removes what was copied.
@@ -263,30 +337,27 @@ func identifier(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`)
 func literal(s string) string    { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Count returns the number of rows of a table.
-func (f *File) Count(table string) (n int64, err error) {
-	if f.Tables[table] == nil {
-		return 0, nil
+func (f *File) Count(table string) (int64, error) {
+	r, err := f.Rows(table)
+	if err != nil {
+		return 0, err
 	}
-	err = f.each("SELECT count(*) FROM "+identifier(table), func(r *Rows) { n, _ = r.Int(0) })
-	return n, err
+	defer r.Close()
+	for {
+		if ok, err := r.Next(); err != nil || !ok {
+			return r.Read, err
+		}
+	}
 }
 
-// Lookup returns a column of the first row in which key has the value.
+// Lookup returns a column of the row of a number, if the table has a column of
+// numbers that leads straight to its rows (INTEGER PRIMARY KEY) and it is key.
 func (f *File) Lookup(table, column, key string, value int64) (s string, ok bool, err error) {
 	t := f.Tables[table]
-	if !t.Has(column) || !t.Has(key) {
+	if !t.Has(column) || !t.Has(key) || t.key != key {
 		return "", false, nil
 	}
-	q := fmt.Sprintf("SELECT %s FROM %s WHERE %s = %d LIMIT 1", identifier(column), identifier(table), identifier(key), value)
-	err = f.each(q, func(r *Rows) { s, ok = r.Text(0), true })
+	q := fmt.Sprintf("SELECT %s FROM %s WHERE %s = %d", identifier(column), identifier(table), identifier(key), value)
+	err = f.each(context.Background(), q, func(r *Rows) { s, ok = r.Text(0), true })
 	return s, ok, err
-}
-
-// Distinct gives the first so many distinct values of an expression, which
-// must not come from the file, over a table.
-func (f *File) Distinct(table, expression string, limit int, do func(*Rows)) error {
-	if f.Tables[table] == nil {
-		return nil
-	}
-	return f.each(fmt.Sprintf("SELECT DISTINCT %s FROM %s LIMIT %d", expression, identifier(table), limit), do)
 }
