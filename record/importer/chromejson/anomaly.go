@@ -106,6 +106,12 @@ var (
 		Doc:    "the file holds ftrace text beside its own events: both keep their times, which may be of two clocks",
 		Remedy: "compare an event that both hold before you trust delays between them",
 	}
+	// AnomalyOpenList counts arrays of events without their end.
+	AnomalyOpenList = event.AnomalySpec{
+		Name: "chrome_json_list_not_closed", Severity: event.SeverityInfo,
+		Doc:    "the array of events has no closing bracket: the format allows that, but a cut file looks the same",
+		Remedy: "if the program that wrote it did not end well, its last events are missing",
+	}
 	// AnomalyAfterEnd counts bytes behind the end of the trace.
 	AnomalyAfterEnd = event.AnomalySpec{
 		Name: "chrome_json_after_end", Severity: event.SeverityError,

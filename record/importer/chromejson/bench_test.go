@@ -11,12 +11,13 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/importer"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 // unpacked returns a file of the shared data without its gzip.
 func unpacked(t testing.TB, parts ...string) []byte {
 	t.Helper()
-	f, err := os.Open(shared(t, parts...))
+	f, err := os.Open(importtest.Shared(t, parts...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,11 @@ func (m *mapper) complete(b *event.Batch, r *record, ts event.Time) {
 	end := m.endOf(r, ts)
 	m.span(end)
 	c := m.category(r)
-	switch c.role {
+	how := c.role
+	if how == roleCall && c.api == event.APIUnknown && m.devices.of(m.who.get(r)) != nil {
+		how = roleOnDevice // MTIA's waits for a device stand on its row
+	}
+	switch how {
 	case roleCall:
 		m.kineto = true
 		m.call(b, r, c, ts, end)
@@ -27,7 +31,7 @@ func (m *mapper) complete(b *event.Batch, r *record, ts event.Time) {
 	e.SetTime(event.FieldStart, ts)
 	m.label(e, r)
 	taken := uint64(0)
-	switch c.role {
+	switch how {
 	case roleHost:
 		m.kineto = true
 		m.devices.hostEvent(w, false)

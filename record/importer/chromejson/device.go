@@ -40,8 +40,17 @@ type devices struct {
 
 	pending []int // events of the batch in work that wait for their process
 	early   bool  // work was given to the only process there was
+	named   []naming
 	rank    event.Opt[int64]
 	host    string
+}
+
+// naming is a process_name of what may be a process or a device: only later
+// metadata or events tell.
+type naming struct {
+	pid   int64
+	name  string
+	other event.Event // what it is if pid is a device's
 }
 
 const noCaller int32 = -2
@@ -71,6 +80,26 @@ func (d *devices) of(w *who) *device {
 		return nil
 	}
 	return d.all[w.pidNum]
+}
+
+// undecided reports whether w may be a device's row or a process's.
+func (d *devices) undecided(w *who) bool {
+	return d.m.kineto && w.isPIDNum && w.pid != event.NoID && w.pidNum < maxDevices && !d.isHost[w.pid] && d.all[w.pidNum] == nil
+}
+
+// decide gives the names whose meaning was not clear.
+func (d *devices) decide(b *event.Batch) {
+	for i := range d.named {
+		n := &d.named[i]
+		if pid := kernelID(n.pid); d.all[n.pid] == nil || d.isHost[pid] {
+			e := b.Add(event.KindProcess, event.NoTime)
+			e.PID, e.Source = pid, n.other.Source
+			e.SetStr(event.FieldName, n.name)
+			continue
+		}
+		*b.Add(event.KindOther, event.NoTime) = n.other
+	}
+	d.named = nil
 }
 
 // hint learns from metadata that a pid is a device.
@@ -146,17 +175,20 @@ func (d *devices) call(e *event.Event) {
 	d.calls[id] = e.PID
 }
 
-// assign gives an event of a device's row its process, if one is known.
-func (d *devices) assign(e *event.Event) bool {
+// unclear reports whether the processes seen so far do not tell yet whose
+// device work is.
+func (d *devices) unclear() bool { return len(d.caller) == 0 && len(d.hosts) != 1 }
+
+// assign gives an event of a device's row its process: the only one that makes
+// calls, else the only one at all, else the one whose call has its correlation id.
+func (d *devices) assign(e *event.Event) {
 	switch {
-	case len(d.hosts) == 0:
-		return false
-	case len(d.hosts) == 1:
-		d.early = true
-		e.PID = d.hosts[0]
 	case len(d.caller) == 1:
-		d.early = true
-		e.PID = d.caller[0]
+		e.PID, d.early = d.caller[0], true
+	case len(d.caller) == 0 && len(d.hosts) == 1:
+		e.PID, d.early = d.hosts[0], true
+	case len(d.hosts) == 0:
+		return
 	default:
 		id, ok := e.Int(event.FieldCorrelationID)
 		pid, known := d.calls[id]
@@ -164,12 +196,11 @@ func (d *devices) assign(e *event.Event) bool {
 			if e.Kind == event.KindGPUActivity {
 				d.m.note(&AnomalyNoOwner)
 			}
-			return true
+			return
 		}
 		e.PID = pid
 	}
 	e.Flags |= event.FlagPIDInferred
-	return true
 }
 
 // owned gives the last event of b its process, now or when one is known.
@@ -177,9 +208,11 @@ func (d *devices) owned(b *event.Batch) {
 	i := len(b.Events) - 1
 	e := &b.Events[i]
 	e.PID, e.TID = event.NoID, event.NoID
-	if !d.assign(e) {
+	if d.unclear() {
 		d.pending = append(d.pending, i)
+		return
 	}
+	d.assign(e)
 }
 
 // settle gives the events that wait their process; without one they keep none.
@@ -191,7 +224,7 @@ func (d *devices) settle(b *event.Batch) {
 }
 
 // waiting reports whether the batch should not be given yet.
-func (d *devices) waiting() bool { return len(d.pending) > 0 && len(d.hosts) == 0 }
+func (d *devices) waiting() bool { return len(d.pending) > 0 && d.unclear() }
 
 // onDevice puts an event that is no work onto the device's row.
 func (m *mapper) onDevice(e *event.Event, d *device, w *who) {
@@ -231,6 +264,7 @@ func (d *devices) property(r *record) {
 // describe appends what is known of devices, and of the process's place in a
 // distributed job.
 func (d *devices) describe(b *event.Batch) {
+	d.decide(b)
 	for _, v := range d.order {
 		if !v.worked {
 			continue

@@ -303,6 +303,7 @@ func (m *mapper) flow(b *event.Batch, r *record, ts event.Time) {
 	}
 	if d := m.devices.of(w); d != nil {
 		m.onDevice(e, d, w)
+		m.devices.owned(b)
 	} else {
 		e.SetStr(event.FieldTrack, w.track)
 	}
@@ -405,25 +406,31 @@ func (m *mapper) metadata(b *event.Batch, r *record) {
 	value, ok := m.argText(r, "name")
 	device := m.devices.of(w) != nil
 	switch {
-	case name == "process_name" && ok && w.pid != event.NoID && !device:
+	case name == "process_name" && ok && w.pid != event.NoID && !device && !m.devices.undecided(w):
 		e := b.Add(event.KindProcess, event.NoTime)
 		e.PID, e.Source = w.pid, phaseSources['M']
 		e.SetStr(event.FieldName, value)
+		return
 	case name == "thread_name" && ok && w.tid != event.NoID && !device:
 		e := b.Add(event.KindThread, event.NoTime)
 		e.PID, e.TID, e.Source = w.pid, w.tid, phaseSources['M']
 		e.SetStr(event.FieldName, value)
-	default:
-		e := b.Add(event.KindOther, event.NoTime)
-		e.PID, e.TID, e.Source = w.pid, w.tid, phaseSources['M']
-		e.SetStr(event.FieldName, name)
-		odd := *w
-		if device {
-			e.PID, e.TID, odd.oddPID, odd.oddTID = event.NoID, event.NoID, true, true
-		}
-		m.everything(r, &odd)
-		e.SetStr(event.FieldArgs, m.args(r, 0))
+		return
 	}
+	e := event.New(event.KindOther, event.NoTime)
+	e.PID, e.TID, e.Source = w.pid, w.tid, phaseSources['M']
+	e.SetStr(event.FieldName, name)
+	odd := *w
+	if device || m.devices.undecided(w) {
+		e.PID, e.TID, odd.oddPID, odd.oddTID = event.NoID, event.NoID, true, true
+	}
+	m.everything(r, &odd)
+	e.SetStr(event.FieldArgs, m.args(r, 0))
+	if name == "process_name" && ok && m.devices.undecided(w) && len(m.devices.named) < maxHosts {
+		m.devices.named = append(m.devices.named, naming{w.pidNum, value, e})
+		return
+	}
+	*b.Add(e.Kind, e.Time) = e
 }
 
 // argText returns the text of an argument.

@@ -247,6 +247,8 @@ func (r *reader) finish(b *event.Batch) {
 	case r.place == placeObject, r.place == placeList && !r.bare:
 		r.at = r.win.offset(r.win.end)
 		r.stop(errors.New("ends before its last bracket"), "what is whole before it is kept; fetch or record the file again for the rest")
+	case r.place == placeList:
+		r.note(&AnomalyOpenList)
 	}
 	r.close(b)
 }
