@@ -15,7 +15,7 @@ const maxMarkName = 256
 // the text as its name.
 func (m *TextMapper) print(e *event.Event, n *textName, p []byte) {
 	caller := ""
-	switch n.name {
+	switch n.event {
 	case "print":
 		p, caller = m.cutCaller(p, false)
 	case "bputs", "bprint":

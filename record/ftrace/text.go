@@ -39,6 +39,7 @@ type maker struct {
 // textName is what is known of an event's name.
 type textName struct {
 	name   string // as printed
+	event  string // without the system before it
 	source string // "system:event" or "event"
 	tp     *tracepoint
 	mode   nameMode // how the name was written
@@ -124,7 +125,7 @@ func splitName(s []byte) (name, payload []byte, mode nameMode) {
 			j++
 		}
 		if j < len(s) && s[j] == ':' && (j+1 == len(s) || s[j+1] == ' ') {
-			return s[i+1 : j], trimBlanks(s[j+1:]), modePlain
+			return s[:j], trimBlanks(s[j+1:]), modePlain
 		}
 	}
 	switch {
@@ -182,14 +183,18 @@ func (m *TextMapper) lookup(name []byte, mode nameMode) *textName {
 }
 
 func (m *TextMapper) describe(name string, mode nameMode) *textName {
-	n := &textName{name: name, source: name, mode: mode, form: mode}
-	look := name
+	n := &textName{name: name, event: name, source: name, mode: mode, form: mode}
+	system, look, named := strings.Cut(name, ":")
+	if !named {
+		look = name
+	}
+	n.event = look
 	switch mode {
 	case modePlain: // trace-cmd prints system calls under the names of their tracepoints
-		if strings.HasPrefix(name, "sys_enter_") {
-			n.source, n.form = "syscalls:"+name, modeSysEnter
-		} else if strings.HasPrefix(name, "sys_exit_") {
-			n.source, n.form = "syscalls:"+name, modeSysExit
+		if strings.HasPrefix(look, "sys_enter_") {
+			n.source, n.form = "syscalls:"+look, modeSysEnter
+		} else if strings.HasPrefix(look, "sys_exit_") {
+			n.source, n.form = "syscalls:"+look, modeSysExit
 		}
 	case modeSysEnter:
 		look = "sys_enter_" + name
@@ -207,7 +212,7 @@ func (m *TextMapper) describe(name string, mode nameMode) *textName {
 	if look == "" && mode == modePlain {
 		n.source = "unnamed"
 	}
-	if tp := m.table[look]; tp != nil {
+	if tp := m.table[look]; tp != nil && (!named || tp.system == system) {
 		n.tp, n.source = tp, tp.system+":"+tp.name
 	}
 	return n

@@ -135,6 +135,7 @@ func (r *reader) lostRecord(b *event.Batch, h *head, s []byte) *event.Event {
 		return nil
 	}
 	e := r.loss(b, h.time)
+	e.PID, e.TID = h.pid, h.tid
 	e.SetUint(event.FieldCount, n)
 	r.count.AddAt(&AnomalyLost, n, r.lines.place())
 	return e
