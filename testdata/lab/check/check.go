@@ -22,7 +22,7 @@ func Dir(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
 	c := comparison{jobs: jobs, lossy: r.trace.Lost > 0}
 	for _, j := range r.truth.Jobs {
 		if mode != scenario.Newer {
-			c.job(j, jobs.legacy[legacyKey{int32(j.TID), j.Key.low()}], originLegacy)
+			c.job(j, jobs.legacy[legacyKey{int32(j.TID), j.Ring, j.Key.low()}], originLegacy)
 		}
 		if mode != scenario.Legacy {
 			c.job(j, jobs.newer[j.Key], originNewer)

@@ -34,10 +34,12 @@ type tracedJobs struct {
 	hwInits   map[Key]int             // fence_init of the driver's, low halves
 }
 
-// legacyKey is unique as long as a thread has one entity a context of 32 bits.
+// legacyKey is unique as long as a thread has, of each ring, one entity with a
+// context of these 32 bits.
 type legacyKey struct {
-	tid int32
-	low Key
+	tid  int32
+	ring string
+	low  Key
 }
 
 // runner is a thread that runs jobs, as one generation of events shows it.
@@ -134,7 +136,7 @@ func (j *tracedJobs) legacyEvent(e *event.Event) {
 		}
 		t := &traced{}
 		t.add(e)
-		j.legacy[legacyKey{e.TID, key}] = t
+		j.legacy[legacyKey{e.TID, e.Str(event.FieldRing), key}] = t
 		j.atAddress[ptr] = t
 		return
 	}

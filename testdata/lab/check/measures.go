@@ -9,6 +9,7 @@ func (r *results) measures() map[string]int64 {
 		"jobs":          0, // of users
 		"kernel_jobs":   0, // of the kernel
 		"errors":        0, // jobs that ended in an error
+		"hw_errors":     0, // hardware fences signalled in an error other than a reset's (6.1 keeps it from the job)
 		"cancelled":     0, // of those, with ECANCELED
 		"never_run":     0, // jobs that never came to the hardware
 		"runs_again":    0, // jobs with more than one hardware fence
@@ -25,6 +26,7 @@ func (r *results) measures() map[string]int64 {
 		"bad_exits":     int64(r.badExits),   // clients that ended with another status than 0
 		"lost":          int64(r.trace.Lost), // events, by the kernel's count
 		"interrupts":    0,                   // of the mock devices, traced
+		"launches":      0,                   // calls of cuLaunchKernel with exactly one submission inside
 	}
 	seen := newSeen()
 	for _, j := range r.truth.Jobs {
@@ -36,6 +38,7 @@ func (r *results) measures() map[string]int64 {
 			m["failed_allocs"]++
 		}
 	}
+	m["launches"] = r.launches()
 	for i := range r.trace.Events {
 		e := &r.trace.Events[i]
 		if e.Kind == event.KindIRQEntry && e.Str(event.FieldName) == "mockgpu" {
@@ -79,9 +82,35 @@ func (s *seen) job(m map[string]int64, j *Job) {
 	ring := ringName{j.Device, j.Ring}
 	count("out_of_order", j.Finished != 0 && j.Finished < s.ended[ring])
 	m["dependencies"] += int64(len(j.Deps))
+	for _, hw := range j.HW {
+		count("hw_errors", hw.Error != 0 && hw.Error != -125)
+	}
 	s.fences[j.Fence] = true
 	s.lows[j.Key.low()] = true
 	s.devices[j.Device] = true
 	s.seqnos[j.Key.Context] = j.Key.Seqno
 	s.ended[ring] = max(s.ended[ring], j.Finished)
+}
+
+// launches counts the calls of cuLaunchKernel that hold exactly one job of their thread.
+func (r *results) launches() (n int64) {
+	queued := map[int][]int64{} // by thread
+	for _, j := range r.truth.Jobs {
+		queued[j.TID] = append(queued[j.TID], j.Queue)
+	}
+	for _, c := range r.calls {
+		if c.Name != "call" || c.API != "cuLaunchKernel" {
+			continue
+		}
+		inside := 0
+		for _, t := range queued[c.TID] {
+			if c.Enter <= t && t <= c.Exit {
+				inside++
+			}
+		}
+		if inside == 1 {
+			n++
+		}
+	}
+	return n
 }

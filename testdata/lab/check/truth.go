@@ -70,9 +70,10 @@ type Truth struct {
 	Open   int // jobs that had not ended when it was read
 }
 
-// Call is what a client says of one ioctl.
+// Call is what a client says of one ioctl, or of a call of the API.
 type Call struct {
-	Name        string // submit, wait, map, unmap, alloc
+	Name        string // submit, wait, map, unmap, alloc; call: of the API
+	API         string // cuLaunchKernel
 	PID, TID    int
 	Enter, Exit int64
 	Ret         int
@@ -234,6 +235,9 @@ func ReadCalls(r io.Reader) ([]Call, error) {
 	err := lines(r, func(l *line) {
 		c := Call{Name: l.word, PID: int(l.int("pid")), TID: int(l.int("tid")), Enter: l.int("enter"),
 			Exit: l.int("exit"), Ret: int(l.int("ret"))}
+		if c.Name == "call" {
+			c.API = l.str("name")
+		}
 		if _, ok := l.values["ctx"]; ok {
 			c.Key = l.key()
 		}

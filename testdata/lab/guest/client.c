@@ -50,12 +50,14 @@ static void say(struct client *c, const char *name, const uint64_t span[2], int 
 
 	if (!c->truth)
 		return;
+	flockfile(c->truth);
 	fprintf(c->truth, "%s tag=%s pid=%d tid=%d node=%s enter=%" PRIu64 " exit=%" PRIu64 " ret=%d", name, c->tag,
 		(int)getpid(), (int)syscall(SYS_gettid), c->node, span[0], span[1], ret);
 	va_start(args, format);
 	vfprintf(c->truth, format, args);
 	va_end(args);
 	putc('\n', c->truth);
+	funlockfile(c->truth);
 }
 
 int client_submit(struct client *c, struct job *j)

@@ -12,14 +12,14 @@ import (
 )
 
 // applets are the programs that the guest's scripts take from busybox.
-var applets = []string{"sh", "mount", "umount", "insmod", "rmmod", "cat", "ls", "cp", "mv", "mkdir", "rmdir", "echo",
+var applets = []string{"sh", "mount", "umount", "insmod", "rmmod", "cat", "ls", "cp", "mv", "rm", "mkdir", "rmdir", "echo",
 	"poweroff", "dmesg", "sleep", "usleep", "uname", "grep", "tr", "sync", "seq", "timeout", "kill", "dd", "true", "nproc"}
 
-// program is one of the guest's.
+// program is one of the guest's, or a library.
 type program struct {
-	to    string   // its path in the guest
-	args  []string // of gcc, after -o
-	plain bool     // dynamically linked: the host's libraries come with it
+	to     string   // its path in the guest
+	args   []string // of gcc, after -o
+	shared bool     // the host's libraries come with it
 }
 
 // Initramfs builds the guest's programs and packs the guest's first file
@@ -83,9 +83,15 @@ func (l *Lab) programs(ctx context.Context, k *Kernel, work string) ([]file, err
 		}
 		return args
 	}
+	stub := filepath.Join(l.Source, "..", "workloads", "stub")
 	list := []program{
 		{to: "bin/gpuload", args: append(in("gpuload.c", "client.c"), "-static")},
 		{to: "bin/rawcat", args: append(in("rawcat.c"), "-static")},
+		{to: "lib/libcuda.so.1", shared: true, args: append(in("mockengine.c", "client.c", "stubcount.c"),
+			filepath.Join(stub, "libcuda.c"), "-I"+stub, "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
+			"-fcf-protection=full", "-Wl,-soname,libcuda.so.1")},
+		{to: "bin/train", shared: true, args: append(in("train.c", "client.c"), "-I"+stub, "-pthread",
+			filepath.Join(work, "libcuda.so.1"), "-Wl,-rpath,/lib")},
 	}
 	var files []file
 	have := map[string]bool{}
@@ -96,7 +102,7 @@ func (l *Lab) programs(ctx context.Context, k *Kernel, work string) ([]file, err
 			return nil, fmt.Errorf("build %s: %w", p.to, err)
 		}
 		files = append(files, file{path: p.to, from: built, mode: 0o755})
-		if !p.plain {
+		if !p.shared {
 			continue
 		}
 		libs, err := libraries(ctx, built)

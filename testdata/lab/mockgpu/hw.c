@@ -56,14 +56,22 @@ static enum hrtimer_restart hw_end(struct hrtimer *timer)
 	struct mock_ring *ring = job->ring;
 	struct mock_dev *md = job->dev;
 	unsigned long flags;
+	bool early = false;
 	u32 bit = 0;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	if (!list_empty(&job->link)) {	/* else a reset took it */
-		list_move_tail(&job->link, &ring->ended);
-		bit = BIT(ring - md->ring);
+		early = newer_early(job->hw);
+		if (!early) {
+			list_move_tail(&job->link, &ring->ended);
+			bit = BIT(ring - md->ring);
+		}
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
+	if (early) {
+		hrtimer_forward_now(timer, ns_to_ktime(20 * NSEC_PER_USEC));
+		return HRTIMER_RESTART;
+	}
 	if (bit)
 		iowrite32(bit, md->regs + EDU_IRQ_RAISE);
 	return HRTIMER_NORESTART;

@@ -29,6 +29,17 @@ void newer_done(struct mock_job *job)
 	trace_drm_sched_job_done(job->base.s_fence);
 }
 
+bool newer_early(struct dma_fence *hw)
+{
+	unsigned long flags;
+	bool early;
+
+	spin_lock_irqsave(hw->lock, flags);
+	early = !test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &hw->flags) && list_is_singular(&hw->cb_list);
+	spin_unlock_irqrestore(hw->lock, flags);
+	return early;
+}
+
 /*
  * Only the scheduler knows when a job can't be scheduled yet. It fires its own
  * drm_sched_job_wait_dep there, for moot dependencies too, so a probe on that

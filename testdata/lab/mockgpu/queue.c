@@ -13,6 +13,8 @@
  * wanted low half. With it the contexts of different entities agree in 32 bits,
  * which is all that dma_fence's tracepoints show of them.
  */
+static DEFINE_MUTEX(contexts);	/* from there to the entity's */
+
 static void align_contexts(u32 low)
 {
 	u32 skip = low - 1 - (u32)dma_fence_context_alloc(1);
@@ -30,10 +32,12 @@ int mock_queue_init(struct mock_queue *q, struct mock_ring *ring, enum drm_sched
 	xa_init(&q->fences);
 	q->last = q->waited = 0;
 	q->ring = ring;
+	mutex_lock(&contexts);
 	q->hw_context = dma_fence_context_alloc(1);
 	if (mock_context_low)
 		align_contexts(mock_context_low);
 	ret = drm_sched_entity_init(&q->entity, prio, &s, 1, NULL);
+	mutex_unlock(&contexts);
 	if (!ret)
 		atomic_set(&q->entity.fence_seq, mock_seq_start);
 	return ret;
