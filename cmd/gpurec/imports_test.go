@@ -30,7 +30,7 @@ var rooms = []room{
 	{"record/ftrace", []string{"record/event"}, nil},
 	{"record/gpu", []string{"record/event"}, nil},
 	{"record/symbol", []string{"record/event"}, nil},
-	{"record/live", []string{"record/event"}, nil},
+	{"record/live", []string{"record/event"}, []string{"x/sys"}},
 	{"record/live/", []string{"record/event", "record/gpulog", "record/ftrace", "record/gpu", "bpf", "record/live"}, []string{"cilium/ebpf", "x/sys"}},
 	{"record/importer", []string{"record/event"}, []string{"klauspost/compress"}},
 	{"record/importer/sqlitefile", []string{"record/importer"}, []string{"modernc.org/sqlite"}},

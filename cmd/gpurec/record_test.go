@@ -48,14 +48,12 @@ func workload(t *testing.T) string {
 
 // truthLine is a line of what the workload says of itself; see truth.py.
 type truthLine struct {
-	Kind, Name, Base, Kernel string
-	Alias                    *string
-	PID, Calls               int64
-	Grid, Block              []int64
-	Stream                   *uint64
-	Bytes                    *int64
-	Cmd                      json.RawMessage
-	Results                  map[string]int64
+	Kind, Name, Kernel string
+	PID, Calls         int64
+	Grid, Block        []int64
+	Stream             *uint64
+	Bytes              *int64
+	Cmd                json.RawMessage
 }
 
 func readTruth(t *testing.T, path string) []truthLine {
@@ -169,14 +167,10 @@ func compareCalls(t *testing.T, rows *correlate.Rows, lines []truthLine) {
 	launches, wantLaunches := map[string]int64{}, map[string]int64{}
 	sizes, wantSizes := map[string]int64{}, map[string]int64{}
 	isLaunch, isMemory := map[string]bool{}, map[string]bool{}
-	name := map[string]string{} // a symbol's alias → the symbol
 	for _, l := range lines {
 		switch l.Kind {
 		case "calls":
 			wantCalls[fmt.Sprintf("%d %s", l.PID, l.Name)] += l.Calls
-			if l.Alias != nil {
-				name[*l.Alias] = l.Name
-			}
 		case "launch":
 			isLaunch[l.Name] = true
 			wantLaunches[fmt.Sprintf("%d %s %s %v %v %d", l.PID, l.Name, l.Kernel, l.Grid, l.Block, *l.Stream)] += l.Calls
@@ -190,9 +184,6 @@ func compareCalls(t *testing.T, rows *correlate.Rows, lines []truthLine) {
 	for i := range rows.APICalls {
 		c := &rows.APICalls[i]
 		n := c.Name
-		if o, ok := name[n]; ok {
-			n = o
-		}
 		calls[fmt.Sprintf("%d %s", c.PID.V, n)]++
 		if isLaunch[n] && c.GridX.OK {
 			launches[fmt.Sprintf("%d %s %s [%d %d %d] [%d %d %d] %d", c.PID.V, n, c.KernelName,

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"io"
+	"math"
 	"sort"
 
 	"github.com/gpurec/gpurec/record/gpu"
@@ -83,8 +84,9 @@ func sitesOf(f *elf.File, syms []elf.Symbol, want func(*gpu.Function) bool) []si
 	return sites
 }
 
-// add notes another name of the site. The shortest, then the first in order,
-// is the one reported, so that it does not depend on the symbol table's order.
+// add notes another name of the site. Which of them a program called cannot be
+// told: the spelling that programs of today call is reported, whatever the
+// order of the symbol table.
 func (s *site) add(name string) {
 	if name == s.symbol {
 		return
@@ -94,12 +96,27 @@ func (s *site) add(name string) {
 			return
 		}
 	}
-	if len(name) < len(s.symbol) || len(name) == len(s.symbol) && name < s.symbol {
+	if a, b := spelling(name), spelling(s.symbol); a < b || a == b && name < s.symbol {
 		name, s.symbol = s.symbol, name
 		s.fn, _ = gpu.Lookup(s.symbol)
 	}
 	s.aliases = append(s.aliases, name)
 	sort.Strings(s.aliases)
+}
+
+// spelling is the place of a symbol among those of its function: 0 is the one
+// that the API's headers give today.
+func spelling(symbol string) int {
+	fn, ok := gpu.Lookup(symbol)
+	if !ok {
+		return math.MaxInt
+	}
+	for i := range fn.Variants {
+		if fn.Variants[i].Symbol == symbol {
+			return i
+		}
+	}
+	return len(fn.Variants)
 }
 
 // fileOffset converts a virtual address of code to an offset in the file.

@@ -118,6 +118,8 @@ int cuStreamSynchronize_ptsz(void *s) __attribute__((alias("cuStreamSynchronize"
 int cuMemAlloc_data_v2 = 7;
 static int hidden(void) { return 1; }
 int unrelated(void) { return hidden(); }
+int cuStreamDestroy(void *s) { volatile int x = 3; return x; }
+int cuStreamDestroy_v2(void *s) __attribute__((alias("cuStreamDestroy")));
 int cuLaunchKernel_v7000(void) __attribute__((alias("unrelated2")));
 int unrelated2(void) { volatile int x = 2; return x; }
 `)
@@ -154,7 +156,8 @@ int unrelated2(void) { volatile int x = 2; return x; }
 			}
 		}
 	}
-	want := map[string][]string{"cuInit": nil, "cuMemAlloc_v2": nil, "cuStreamSynchronize": {"cuStreamSynchronize_ptsz"}, "cuLaunchKernel_v7000": nil}
+	want := map[string][]string{"cuInit": nil, "cuMemAlloc_v2": nil, "cuStreamSynchronize": {"cuStreamSynchronize_ptsz"}, "cuLaunchKernel_v7000": nil,
+		"cuStreamDestroy_v2": {"cuStreamDestroy"}} // the name that the headers give today
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("sites %v, want %v", got, want)
 	}

@@ -491,11 +491,14 @@ func TestLibraryOfRunningProcess(t *testing.T) {
 
 func TestIoctls(t *testing.T) {
 	f := stub(t)
-	for _, tp := range []bool{true, false} {
-		t.Run(fmt.Sprintf("tracepoint=%v", tp), func(t *testing.T) {
+	for name, o := range map[string]Options{
+		"tracepoint": {}, "tracepoint of a mount of our own": {mountTracefs: true}, "tp_btf": {noTracepoints: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			p := startProg(t, "wait", f.lib, "ioctl", "200")
 			noise := startProg(t, "wait", f.lib, "ioctl", "200")
-			r := record(t, Options{PIDs: []int{p.pid}, Groups: []string{GroupIoctl}, noTracepoints: !tp})
+			o.PIDs, o.Groups = []int{p.pid}, []string{GroupIoctl}
+			r := record(t, o)
 			p.goOn()
 			noise.goOn()
 			fd := p.value("fd")

@@ -20,6 +20,8 @@ type loader struct {
 	spec  *ebpf.CollectionSpec
 	maps  *ebpf.Collection
 	cache *btf.Cache
+
+	mountTracefs bool // see Options
 }
 
 // settings are the constants of the programs.
@@ -179,7 +181,7 @@ func (l *loader) attachTP(k kernelProbe) *program {
 	if err == nil {
 		p.prog = prog
 		var ln link.Link
-		if ln, err = link.Tracepoint(k.system, k.event, prog, nil); err == nil {
+		if ln, err = l.attachTracepoint(k.system, k.event, prog); err == nil {
 			p.links = append(p.links, ln)
 			p.state = stateAttached
 			return p

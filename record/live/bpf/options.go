@@ -69,6 +69,7 @@ type Options struct {
 
 	bestMode      uprobeMode // tests: nothing better than this
 	noTracepoints bool       // tests: as without tracefs
+	mountTracefs  bool       // tests: as if nobody had mounted it
 }
 
 // DefaultRingBytes is the default size of the ring buffer: 90 ms at two

@@ -115,6 +115,7 @@ func (s *Source) attachAll() error {
 	if err != nil {
 		return err
 	}
+	l.mountTracefs = s.o.mountTracefs
 	s.l = l
 	if s.ring, err = openRing(l.maps.Maps[objects.GpurecMapEvents]); err != nil {
 		return err

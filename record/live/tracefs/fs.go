@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpurec/gpurec/record/live"
 )
 
 // FS is an open tracefs.
 type FS struct {
-	dir   string
-	mount int // of a detached mount; -1 if tracefs was mounted already
+	*live.Tracefs
 }
 
 // UnavailableError says why tracefs cannot be used, and what helps.
@@ -31,23 +32,17 @@ func (e *UnavailableError) Error() string { return fmt.Sprintf("tracefs: %v; %s"
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Open finds tracefs where it is mounted, or else mounts it for this process
-// alone: such a mount stands in no mount table and ends with Close.
+// alone, and checks that an instance can be made there.
 func Open() (*FS, error) {
-	for _, dir := range []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"} {
-		var st unix.Statfs_t
-		if unix.Statfs(dir, &st) == nil && st.Type == unix.TRACEFS_MAGIC {
-			return newFS(dir, -1)
-		}
-	}
-	fd, err := mountDetached()
+	t, err := live.OpenTracefs()
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return newFS(fmt.Sprintf("/proc/self/fd/%d", fd), fd)
+	return newFS(t)
 }
 
-func newFS(dir string, mount int) (*FS, error) {
-	fs := &FS{dir: dir, mount: mount}
+func newFS(t *live.Tracefs) (*FS, error) {
+	fs := &FS{t}
 	// access(2) would ask about the real user; an instance needs the effective one.
 	if err := unix.Faccessat(unix.AT_FDCWD, fs.path("instances"), unix.W_OK, unix.AT_EACCESS); err != nil {
 		fs.Close()
@@ -82,39 +77,8 @@ func lockedDown() bool {
 	return err == nil && strings.Contains(string(b), "[confidentiality]")
 }
 
-// mountDetached makes a mount that no path leads to: fsopen(2) and fsmount(2), Linux 5.2.
-func mountDetached() (int, error) {
-	fsfd, err := unix.Fsopen("tracefs", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return -1, fmt.Errorf("open the file system: %w", err)
-	}
-	defer unix.Close(fsfd)
-	if err := unix.FsconfigCreate(fsfd); err != nil {
-		return -1, fmt.Errorf("create the mount: %w", err)
-	}
-	attrs := unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
-	fd, err := unix.Fsmount(fsfd, unix.FSMOUNT_CLOEXEC, attrs)
-	if err != nil {
-		return -1, fmt.Errorf("mount: %w", err)
-	}
-	return fd, nil
-}
-
-// Detached reports whether tracefs is mounted for this process only.
-func (fs *FS) Detached() bool { return fs.mount >= 0 }
-
-// Close ends a detached mount.
-func (fs *FS) Close() error {
-	if fs.mount < 0 {
-		return nil
-	}
-	fd := fs.mount
-	fs.mount = -1
-	return unix.Close(fd)
-}
-
 func (fs *FS) path(elem ...string) string {
-	return filepath.Join(append([]string{fs.dir}, elem...)...)
+	return filepath.Join(append([]string{fs.Dir}, elem...)...)
 }
 
 func (fs *FS) read(elem ...string) (string, error) {

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/live"
 )
 
 // needTracefs skips a test where tracefs cannot be used, saying why.
@@ -345,11 +345,11 @@ func TestDetachedMount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, err := mountDetached()
+	mounted, err := live.MountTracefs()
 	if err != nil {
 		t.Skipf("mount out of sight: %v", err)
 	}
-	fs, err := newFS("/proc/self/fd/"+strconv.Itoa(fd), fd)
+	fs, err := newFS(mounted)
 	if err != nil {
 		t.Fatal(err)
 	}

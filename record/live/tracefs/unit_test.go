@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/ftrace"
+	"github.com/gpurec/gpurec/record/live"
 )
 
 func TestResolve(t *testing.T) {
@@ -99,7 +100,7 @@ func TestLossAccount(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(stats), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := &Source{fs: &FS{dir: dir, mount: -1}, instance: "i", rings: []*ring{{cpu: 0}}, states: make([]ringState, 1), started: 5}
+	s := &Source{fs: &FS{&live.Tracefs{Dir: dir}}, instance: "i", rings: []*ring{{cpu: 0}}, states: make([]ringState, 1), started: 5}
 	st := &s.states[0]
 	overrun := func(n string) {
 		if err := os.WriteFile(stats, []byte("overrun: "+n+"\n"), 0o644); err != nil {
@@ -145,7 +146,7 @@ func TestLossAccount(t *testing.T) {
 
 func TestUnavailable(t *testing.T) {
 	var ue *UnavailableError
-	_, err := newFS(t.TempDir(), -1)
+	_, err := newFS(&live.Tracefs{Dir: t.TempDir()})
 	if !errors.As(err, &ue) || ue.Remedy == "" || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
