@@ -6,6 +6,7 @@ package check
 import (
 	"fmt"
 
+	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/testdata/lab/scenario"
 )
 
@@ -17,9 +18,13 @@ func Dir(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
 	}
 	problems := r.clients()
 	problems = append(problems, r.expectations(s)...)
+	return append(problems, r.compare(mode)...)
+}
+
+// compare compares every job of the truth with the trace.
+func (r *results) compare(mode scenario.Mode) []string {
 	jobs := rebuild(r.trace)
-	problems = append(problems, jobs.problems...)
-	c := comparison{jobs: jobs, lossy: r.trace.Lost > 0}
+	c := comparison{jobs: jobs, lossy: r.trace.Lost > 0, problems: jobs.problems}
 	for _, j := range r.truth.Jobs {
 		if mode != scenario.Newer {
 			c.job(j, jobs.legacy[legacyKey{int32(j.TID), j.Ring, j.Key.low()}], originLegacy)
@@ -30,11 +35,11 @@ func Dir(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
 		c.fences(j)
 	}
 	for _, a := range r.trace.Anomalies {
-		if a.Severity > 0 && !c.lossy {
-			problems = append(problems, fmt.Sprintf("decoder: %s: %d", a.Name, a.Count))
+		if a.Severity > event.SeverityInfo && !c.lossy {
+			c.problems = append(c.problems, fmt.Sprintf("decoder: %s: %d", a.Name, a.Count))
 		}
 	}
-	return append(problems, c.problems...)
+	return c.problems
 }
 
 func (r *results) expectations(s *scenario.Scenario) (problems []string) {

@@ -33,6 +33,11 @@ func (l *Lab) Initramfs(ctx context.Context, k *Kernel, module string) (string, 
 	if err != nil {
 		return "", err
 	}
+	gpurec := filepath.Join(work, "gpurec")
+	if err := l.buildGpurec(ctx, gpurec); err != nil {
+		return "", err
+	}
+	files = append(files, file{path: "bin/gpurec", from: gpurec, mode: 0o755})
 	order, err := os.ReadFile(filepath.Join(k.Dir, "modules", "order"))
 	if err != nil {
 		return "", err
@@ -51,6 +56,13 @@ func (l *Lab) Initramfs(ctx context.Context, k *Kernel, module string) (string, 
 	}
 	name := filepath.Join(work, "initramfs")
 	return name, packFile(name, files, []string{"dev", "proc", "sys", "tmp", "host"})
+}
+
+// buildGpurec builds the recorder of this checkout, as one static binary.
+func (l *Lab) buildGpurec(ctx context.Context, to string) error {
+	root := filepath.Join(l.Source, "..", "..")
+	_, err := run(ctx, root, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", to, "./cmd/gpurec")
+	return err
 }
 
 func packFile(name string, files []file, dirs []string) error {
