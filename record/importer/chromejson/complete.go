@@ -132,7 +132,7 @@ func (m *mapper) work(b *event.Batch, r *record, c *category, ts, end event.Time
 	} else {
 		m.addToken("pid", &r.pid)
 	}
-	if !e.Has(event.FieldStream) && r.tid.kind == tokenBare && w.tidNum >= 0 {
+	if !e.Has(event.FieldStream) && w.isTIDNum && w.tidNum >= 0 {
 		e.SetInt(event.FieldStream, w.tidNum)
 	}
 	m.ids(r)

@@ -16,6 +16,7 @@ type who struct {
 	pidNum   int64  // as the source gives them, 0 if they are no numbers
 	tidNum   int64
 	isPIDNum bool
+	isTIDNum bool
 	oddPID   bool // there is one, and it is not in pid
 	oddTID   bool
 }
@@ -55,7 +56,7 @@ func (p *people) get(r *record) *who {
 	k := whoKey{pn, tn}
 	w := p.known[k]
 	if w == nil {
-		w = &who{pidNum: pn, isPIDNum: true, tidNum: tn}
+		w = &who{pidNum: pn, isPIDNum: true, tidNum: tn, isTIDNum: true}
 		p.number(w)
 		if len(p.known) < maxWho {
 			p.known[k] = w
@@ -90,7 +91,7 @@ func (p *people) number(w *who) {
 // text finds what identities mean that are missing, or no numbers.
 func (p *people) text(r *record, pn int64, pOK bool, tn int64, tOK bool) *who {
 	w := &p.single
-	*w = who{pid: event.NoID, tid: event.NoID, isPIDNum: pOK}
+	*w = who{pid: event.NoID, tid: event.NoID, isPIDNum: pOK, isTIDNum: tOK}
 	if pOK {
 		w.pidNum = pn
 		w.pid = kernelID(pn)
