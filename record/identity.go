@@ -79,6 +79,9 @@ func (s *session) identity() []event.Event {
 	}
 	if !s.target.Command {
 		for _, pid := range pids {
+			if s.cmd != nil && pid == s.cmd.pid() {
+				continue // it still runs gpurec: its own comes after its execve
+			}
 			out = append(out, processEvents(pid)...)
 		}
 	}

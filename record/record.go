@@ -13,7 +13,9 @@ import (
 	"github.com/gpurec/gpurec/record/live"
 )
 
-// Options say what to record. Exactly one of Command, PIDs and All is given.
+// Options say what to record: Command, PIDs or All. With PIDs or All a Command
+// only says how long: it is run, and its end ends the recording, as with perf;
+// it is recorded itself if All is.
 type Options struct {
 	// Command is a program and its arguments. It is started stopped, recorded
 	// from its first instruction, and its end ends the recording.

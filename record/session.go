@@ -97,15 +97,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 }
 
 func (o *Options) check() error {
-	n := 0
-	for _, given := range []bool{len(o.Command) > 0, len(o.PIDs) > 0, o.All} {
-		if given {
-			n++
-		}
-	}
 	switch {
-	case n != 1:
+	case len(o.Command) == 0 && len(o.PIDs) == 0 && !o.All:
 		return &UsageError{"say what to record: a command after --, or -p PID, or -a"}
+	case len(o.PIDs) > 0 && o.All:
+		return &UsageError{"-a records every process: leave -p out"}
 	case o.User != "" && len(o.Command) == 0:
 		return &UsageError{"--user is for a command"}
 	case o.MaxSize != 0 && o.MaxSize < 1<<20:
@@ -168,25 +164,37 @@ func (s *session) findTarget() error {
 		if len(s.target.PIDs) == 0 {
 			return fmt.Errorf("record process %d: it has ended", s.o.PIDs[0])
 		}
-	default:
-		path, err := findCommand(s.o.Command[0])
-		if err != nil {
-			return err
-		}
-		ids, env, err := asUser(s.o.User, os.Environ())
-		if err != nil {
-			return err
-		}
-		stdout := os.Stdout
-		if s.o.Output == "-" || s.o.Output == "/dev/stdout" {
-			stdout = os.Stderr // standard output is the log's
-		}
-		if s.cmd, err = startCommand(s.o.Command, path, ids, env, stdout); err != nil {
-			return err
-		}
-		s.protect(s.cmd.pid(), s.cmd.start)
+	}
+	if len(s.o.Command) == 0 {
+		return nil
+	}
+	if err := s.holdCommand(); err != nil {
+		return err
+	}
+	if !s.target.All && len(s.target.PIDs) == 0 {
 		s.target = Target{PIDs: []int{s.cmd.pid()}, Command: true}
 	}
+	return nil
+}
+
+// holdCommand starts the command's process, held before its execve.
+func (s *session) holdCommand() error {
+	path, err := findCommand(s.o.Command[0])
+	if err != nil {
+		return err
+	}
+	ids, env, err := asUser(s.o.User, os.Environ())
+	if err != nil {
+		return err
+	}
+	stdout := os.Stdout
+	if s.o.Output == "-" || s.o.Output == "/dev/stdout" {
+		stdout = os.Stderr // standard output is the log's
+	}
+	if s.cmd, err = startCommand(s.o.Command, path, ids, env, stdout); err != nil {
+		return err
+	}
+	s.protect(s.cmd.pid(), s.cmd.start)
 	return nil
 }
 
@@ -227,7 +235,9 @@ func (s *session) start() error {
 	if err := s.cmd.run(); err != nil {
 		return err
 	}
-	s.log.write("identity", s.commandIdentity())
+	if s.target.All || s.target.Command {
+		s.log.write("identity", s.commandIdentity())
+	}
 	return nil
 }
 

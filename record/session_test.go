@@ -239,6 +239,41 @@ func TestAttachToRunning(t *testing.T) {
 	}
 }
 
+// perf's way to say how long: with -p or -a the command's end is the recording's.
+func TestCommandSaysHowLong(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	p := exec.Command("/bin/sleep", "100")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { p.Process.Kill(); p.Wait() }()
+	for _, all := range []bool{false, true} {
+		spec := recorderSpec{All: all, Command: []string{"/bin/sh", "-c", "exit 7"}, Fake: true}
+		if !all {
+			spec.PIDs = []int{p.Process.Pid}
+		}
+		r := startRecorder(t, spec)
+		if got := r.wait(); got != 7 {
+			t.Errorf("all %v: status %d, want the command's 7: %s", all, got, r.stderr.String())
+		}
+		if !strings.Contains(r.stderr.String(), EndCommand) {
+			t.Errorf("all %v: it said %s", all, r.stderr.String())
+		}
+		target, shell := false, false
+		l := readLog(t, r.log)
+		for i := range l.events {
+			if e := &l.events[i]; e.Kind == event.KindProcess {
+				target = target || int(e.PID) == p.Process.Pid
+				shell = shell || strings.HasPrefix(e.Str(event.FieldCmdline), "/bin/sh -c exit 7")
+			}
+		}
+		if !target || shell != all {
+			t.Errorf("all %v: the target is in the log: %v, the command: %v", all, target, shell)
+		}
+	}
+}
+
 // A command whose recorder gives up, or dies, before it was let go never runs.
 func TestAbandonedCommandNeverRuns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ran")
@@ -375,7 +410,7 @@ func TestResultText(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, o := range []Options{
-		{}, {All: true, PIDs: []int{1}}, {All: true, Command: []string{"x"}}, {PIDs: []int{-1}}, {All: true, User: "x"}, {All: true, MaxSize: 5}, {All: true, Probes: []string{"bogus"}},
+		{}, {All: true, PIDs: []int{1}}, {All: true, User: "x", PIDs: []int{1}}, {PIDs: []int{-1}}, {All: true, User: "x"}, {All: true, MaxSize: 5}, {All: true, Probes: []string{"bogus"}},
 	} {
 		var ue *UsageError
 		res, err := Run(t.Context(), o)

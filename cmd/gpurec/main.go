@@ -62,7 +62,7 @@ func main() {
 }
 
 func newApp() *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:                   "gpurec",
 		Usage:                  "record, convert, join and export Linux GPU traces",
 		Version:                toolVersion(),
@@ -70,9 +70,7 @@ func newApp() *cli.App {
 		UseShortOptionHandling: true,
 		// Errors are printed once, by main.
 		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
-			return usageError("%v; see gpurec --help", err)
-		},
+		OnUsageError:   wrongUsage,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usageError("%q is no command; see gpurec --help", c.Args().First())
@@ -84,6 +82,19 @@ func newApp() *cli.App {
 			correlateCommand(), reportCommand(), infoCommand(), openCommand(), doctorCommand(),
 		},
 	}
+	for _, c := range app.Commands {
+		c.OnUsageError = wrongUsage // the app's is not asked for a command's flags
+	}
+	return app
+}
+
+// wrongUsage says in one line what is wrong with the flags.
+func wrongUsage(c *cli.Context, err error, _ bool) error {
+	name := "gpurec"
+	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
+		name += " " + c.Command.Name
+	}
+	return usageError("%v; see %s --help", err, name)
 }
 
 // toolVersion is the version that stands in logs and exports.

@@ -18,12 +18,12 @@ func recordCommand() *cli.Command {
 			"recorded on this machine and what it needs.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: record.DefaultOutput, Usage: "write the log to `FILE`; - is standard output; an existing file becomes FILE.old"},
-			&cli.IntSliceFlag{Name: "pid", Aliases: []string{"p"}, Usage: "record the running process `PID` and its children"},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "record the whole system"},
+			&cli.IntSliceFlag{Name: "pid", Aliases: []string{"p"}, Usage: "record the running process `PID` and its children (several: -p 12,34); a command after -- then says how long"},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "record the whole system; a command after -- then says how long"},
 			&cli.StringSliceFlag{Name: "probe", Usage: "record only these groups of BPF probes: api, ioctl, sched, fence, task; none for no BPF"},
 			&cli.StringSliceFlag{Name: "event", Aliases: []string{"e"}, Usage: "also record the tracepoint `SYSTEM:EVENT` through ftrace (globs allowed)"},
 			&cli.BoolFlag{Name: "events-of-target", Usage: "only those --event raised by the recorded processes themselves"},
-			&cli.DurationFlag{Name: "duration", Usage: "end the recording (not the command) after so long"},
+			&cli.StringFlag{Name: "duration", Usage: "end the recording (not the command) after `TIME`: 30s, 5m; seconds without a unit"},
 			&cli.StringFlag{Name: "max-size", Usage: "end the recording before the log exceeds `SIZE`"},
 			&cli.StringFlag{Name: "ring", Usage: "`SIZE` of the BPF ring buffer: raise it if events are lost"},
 			&cli.StringFlag{Name: "ftrace-buffer", Usage: "`SIZE` of the ftrace buffer of each CPU: raise it if events are lost"},
@@ -62,7 +62,6 @@ func recordOptions(c *cli.Context) (*record.Options, error) {
 		User:           c.String("user"),
 		Output:         c.String("output"),
 		Stdout:         os.Stdout,
-		Duration:       c.Duration("duration"),
 		Events:         c.StringSlice("event"),
 		EventsOfTarget: c.Bool("events-of-target"),
 		Libraries:      c.StringSlice("library"),
@@ -97,8 +96,12 @@ func recordOptions(c *cli.Context) (*record.Options, error) {
 		}
 		s.set(n)
 	}
-	if o.Duration < 0 {
-		return nil, usageError("--duration %v is negative", o.Duration)
+	if c.IsSet("duration") {
+		d, err := parseDuration(c.String("duration"))
+		if err != nil || d <= 0 {
+			return nil, usageError("--duration %q is no time; write it as 30s or 5m", c.String("duration"))
+		}
+		o.Duration = d
 	}
 	if len(o.Command) == 0 && len(o.PIDs) == 0 && !o.All {
 		return nil, usageError("record needs a command, -p PID or -a, as in: gpurec record -- ./train.py")

@@ -399,3 +399,32 @@ func TestRecordToPipe(t *testing.T) {
 		t.Errorf("%d events, standard error %q", n, errOut.String())
 	}
 }
+
+func TestParseDuration(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want time.Duration
+	}{{"2", 2 * time.Second}, {"0.5", time.Second / 2}, {"30s", 30 * time.Second}, {"1m30s", 90 * time.Second}, {"250ms", 250 * time.Millisecond}} {
+		if d, err := parseDuration(c.text); err != nil || d != c.want {
+			t.Errorf("%s: %v, %v; want %v", c.text, d, err, c.want)
+		}
+	}
+	for _, bad := range []string{"", "x", "NaN", "Inf", "1e99", "5 parsecs"} {
+		if d, err := parseDuration(bad); err == nil {
+			t.Errorf("%q: %v, want an error", bad, d)
+		}
+	}
+}
+
+// A wrong flag gives one line and status 2, not the whole help.
+func TestWrongFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"record", "-p", "abc"}, {"record", "--bogus", "--", "true"}, {"record", "--duration", "soon", "--", "true"},
+		{"record", "--duration", "0", "--", "true"}, {"record", "-a", "-p", "1"}, {"record"}, {"info", "--bogus"}, {"--bogus"},
+	} {
+		r := gpurec(t, args...)
+		if r.code != exitUsage || strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {
+			t.Errorf("%v: status %d, stdout %q, stderr %q", args, r.code, r.stdout, r.stderr)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // parseBytes reads a size: "4096", "64K", "256M", "2G", "2GiB" (powers of 1024).
@@ -21,6 +22,14 @@ func parseBytes(s string) (int64, error) {
 		return 0, fmt.Errorf("%q is no size", s)
 	}
 	return n << shift, nil
+}
+
+// parseDuration reads a time: "30s", "1m30s", and seconds without a unit, as sleep takes them.
+func parseDuration(s string) (time.Duration, error) {
+	if f, err := strconv.ParseFloat(s, 64); err == nil && f >= 0 && f <= 1e9 {
+		return time.Duration(f * float64(time.Second)), nil
+	}
+	return time.ParseDuration(s)
 }
 
 // formatBytes prints a size with three digits or so.
