@@ -18,14 +18,28 @@ func Dir(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
 	}
 	problems := r.clients()
 	problems = append(problems, r.expectations(s)...)
-	return append(problems, r.compare(mode)...)
+	problems = append(problems, r.compare(mode)...)
+	if mode != scenario.Newer {
+		problems = append(problems, r.product("correlate legacy", originLegacy, r.trace.generation(originLegacy))...)
+	}
+	if mode != scenario.Legacy {
+		problems = append(problems, r.product("correlate newer", originNewer, r.trace.generation(originNewer))...)
+	}
+	return problems
 }
 
-// compare compares every job of the truth with the trace.
+// whole reports whether no event of a job can have been lost.
+func (r *results) whole(j *Job) bool { return j.Submit >= int64(r.trace.Whole) }
+
+// compare compares every job of the truth with the trace, except those of which
+// events may have been lost.
 func (r *results) compare(mode scenario.Mode) []string {
 	jobs := rebuild(r.trace)
-	c := comparison{jobs: jobs, lossy: r.trace.Lost > 0, problems: jobs.problems}
+	c := comparison{jobs: jobs, problems: jobs.problems}
 	for _, j := range r.truth.Jobs {
+		if !r.whole(j) {
+			continue
+		}
 		if mode != scenario.Newer {
 			c.job(j, jobs.legacy[legacyKey{int32(j.TID), j.Ring, j.Key.low()}], originLegacy)
 		}
@@ -35,7 +49,7 @@ func (r *results) compare(mode scenario.Mode) []string {
 		c.fences(j)
 	}
 	for _, a := range r.trace.Anomalies {
-		if a.Severity > event.SeverityInfo && !c.lossy {
+		if a.Severity > event.SeverityInfo && r.trace.Lost == 0 {
 			c.problems = append(c.problems, fmt.Sprintf("decoder: %s: %d", a.Name, a.Count))
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 )
 
-// comparison compares jobs one by one. Where events are lost, what is there
-// must still be right; nothing need be there.
+// comparison compares jobs one by one.
 type comparison struct {
 	jobs     *tracedJobs
-	lossy    bool
 	problems []string
 }
 
@@ -22,9 +20,7 @@ func (c *comparison) problem(j *Job, format string, args ...any) {
 // job compares a job with what the events of one generation say.
 func (c *comparison) job(j *Job, t *traced, origin string) {
 	if t == nil {
-		if !c.lossy {
-			c.problem(j, "%s: not found", origin)
-		}
+		c.problem(j, "%s: not found", origin)
 		return
 	}
 	c.count(j, origin, "queue", len(t.queue), 1)
@@ -39,19 +35,19 @@ func (c *comparison) job(j *Job, t *traced, origin string) {
 		c.queue(j, &t.queue[i], origin)
 	}
 	c.times(j, t, origin)
-	if origin == originNewer && len(t.queue) > 0 && !sameKeys(t.deps, j.Deps) && !c.lossy {
+	if origin == originNewer && len(t.queue) > 0 && !sameKeys(t.deps, j.Deps) {
 		c.problem(j, "%s: depends on %v, not on %v", origin, t.deps, j.Deps)
 	}
 	if len(t.hw) > 0 && (len(j.HW) == 0 || t.hw[0] != j.HW[0].low()) {
 		c.problem(j, "%s: hardware fence %v, the truth has %v", origin, t.hw, j.HW)
 	}
-	if len(t.hw) == 0 && len(j.HW) > 0 && !c.lossy {
+	if len(t.hw) == 0 && len(j.HW) > 0 {
 		c.problem(j, "%s: no hardware fence found", origin)
 	}
 }
 
 func (c *comparison) count(j *Job, origin, what string, got, want int) {
-	if got > want || got < want && !c.lossy {
+	if got != want {
 		c.problem(j, "%s: %d %s events, not %d", origin, got, what, want)
 	}
 }
@@ -106,7 +102,7 @@ func (c *comparison) times(j *Job, t *traced, origin string) {
 // fences compares a job's fences with the events of dma_fence, which show the
 // low halves of their keys only: what several fences share is not compared.
 func (c *comparison) fences(j *Job) {
-	if c.lossy || !j.Ended {
+	if !j.Ended {
 		return
 	}
 	if n := len(c.jobs.signals[j.Key.low()]); n < 1 {

@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sort"
@@ -17,6 +18,7 @@ import (
 type Trace struct {
 	Events    []event.Event // in the order of their times; of equal times, CPU by CPU
 	Lost      uint64        // by the kernel's count (overrun, dropped events)
+	Whole     event.Time    // nothing is missing from then on: a full ring buffer loses its beginning
 	Anomalies []event.Anomaly
 }
 
@@ -37,6 +39,7 @@ func ReadTrace(dir string) (*Trace, error) {
 		if err != nil {
 			return nil, err
 		}
+		at := len(b.Events)
 		for len(pages) > 0 {
 			n := min(4096, len(pages))
 			d.Page(cpu, pages[:n], &b)
@@ -46,12 +49,24 @@ func ReadTrace(dir string) (*Trace, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Lost += lost
+		if t.Lost += lost; lost > 0 {
+			t.Whole = max(t.Whole, firstTime(b.Events[at:]))
+		}
 	}
 	t.Events = b.Events
 	sort.SliceStable(t.Events, func(i, j int) bool { return t.Events[i].Time < t.Events[j].Time })
 	t.Anomalies = d.Counters().List()
 	return t, nil
+}
+
+// firstTime is the time of the first event of a CPU that is not the loss before it.
+func firstTime(events []event.Event) event.Time {
+	for i := range events {
+		if events[i].Kind != event.KindLoss {
+			return events[i].Time
+		}
+	}
+	return event.Time(math.MaxInt64)
 }
 
 func decoder(dir string) (*ftrace.Decoder, error) {

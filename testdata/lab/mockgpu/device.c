@@ -18,7 +18,7 @@
 unsigned int mock_ndev = 1;
 module_param_named(ndev, mock_ndev, uint, 0444);
 MODULE_PARM_DESC(ndev, "devices to take, of those found");
-unsigned int mock_timeout_ms = 500;
+unsigned int mock_timeout_ms = 20000;
 module_param_named(timeout_ms, mock_timeout_ms, uint, 0444);
 MODULE_PARM_DESC(timeout_ms, "time after which a job counts as hung");
 unsigned int mock_hw_depth = 4;

@@ -35,6 +35,7 @@ func main() {
 type options struct {
 	kernel, scenario, out string
 	keep, quiet           bool
+	recheck               string
 	limit                 time.Duration
 }
 
@@ -45,6 +46,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.out, "out", "", "directory for what the guests leave (default: a temporary one)")
 	flag.BoolVar(&o.keep, "keep", false, "keep the temporary directory")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time that a guest may take")
+	flag.StringVar(&o.recheck, "recheck", "", "boot nothing: check again what a run left in this directory (its -out)")
 	flag.BoolVar(&o.quiet, "q", false, "say nothing but the table")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -59,6 +61,9 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if o.recheck != "" {
+		return recheck(o.recheck, tasks)
+	}
 	return o.all(ctx, l, tasks)
 }
 
@@ -72,7 +77,7 @@ func (o *options) lab() (*host.Lab, func(), error) {
 		return nil, nil, err
 	}
 	done := func() {}
-	if o.out == "" {
+	if o.out == "" && o.recheck == "" {
 		if o.out, err = os.MkdirTemp("", "gpurec-lab-"); err != nil {
 			return nil, nil, err
 		}
