@@ -182,7 +182,7 @@ func (f *file) cpuStat(data []byte) {
 // cpuCount reads the number of CPUs. A file that gpuvis's branch of trace-cmd
 // wrote has saved_tgids under the same number.
 func (f *file) cpuCount(data []byte) {
-	if len(data) > 8 {
+	if len(data) != 4 {
 		f.tgids = append(f.tgids, bytes.TrimRight(data, "\x00")...)
 		return
 	}

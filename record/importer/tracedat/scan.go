@@ -25,7 +25,11 @@ type scan struct {
 	start int64
 }
 
-const scanWindow = 64 << 10
+// Windows of what is read at once: they grow while a scan goes on.
+const (
+	firstWindow = 512
+	scanWindow  = 64 << 10
+)
 
 // scanBytes scans a text in memory.
 func scanBytes(b []byte, order binary.ByteOrder) *scan {
@@ -35,10 +39,11 @@ func scanBytes(b []byte, order binary.ByteOrder) *scan {
 // peek returns up to n bytes at the place of s, n at most scanWindow; fewer at the end.
 func (s *scan) peek(n int) []byte {
 	if s.off < s.start || s.off+int64(n) > s.start+int64(len(s.buf)) {
-		if cap(s.buf) < scanWindow {
-			s.buf = make([]byte, scanWindow)
+		size := max(min(2*cap(s.buf), scanWindow), firstWindow, n)
+		if cap(s.buf) < size {
+			s.buf = make([]byte, size)
 		}
-		got, err := s.at.ReadAt(s.buf[:scanWindow], s.off)
+		got, err := s.at.ReadAt(s.buf[:size], s.off)
 		s.buf, s.start = s.buf[:got], s.off
 		if got < n && err != nil && !errors.Is(err, io.EOF) && s.err == nil {
 			s.err = err
