@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -236,6 +237,27 @@ func TestAttachToRunning(t *testing.T) {
 	}
 	if !names["sh"] || !names["sleep"] {
 		t.Errorf("processes %v: the target and its child should be there", names)
+	}
+}
+
+// Children of a target that end while probes are attached must not end the
+// recording: BPF is given the processes named, not the children found.
+func TestRoots(t *testing.T) {
+	p := exec.Command("/bin/true")
+	if err := p.Run(); err != nil {
+		t.Fatal(err)
+	}
+	gone := p.Process.Pid
+	s := &session{o: &Options{PIDs: []int{os.Getpid(), gone}}, target: Target{PIDs: []int{os.Getpid(), gone, gone + 1}}}
+	if got := s.roots(); !slices.Equal(got, []int{os.Getpid()}) {
+		t.Errorf("roots %v, want only %d", got, os.Getpid())
+	}
+	if err := s.targetsEnded(); err != nil {
+		t.Error(err)
+	}
+	s.o.PIDs = []int{gone}
+	if err := s.targetsEnded(); err == nil {
+		t.Error("the only target has ended, and nothing says so")
 	}
 }
 

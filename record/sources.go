@@ -29,6 +29,9 @@ func (s *session) attach() error {
 		}
 	}
 	if len(s.streams) == 0 {
+		if err := s.targetsEnded(); err != nil {
+			return err
+		}
 		return fmt.Errorf("nothing can be recorded here: %w; gpurec doctor says what helps", oneLine(s.refused))
 	}
 	for _, err := range s.refused {
@@ -76,7 +79,7 @@ func named(name string, err error) error {
 func (s *session) attachStandard() error {
 	if s.o.Probes == nil || len(s.o.Probes) > 0 {
 		err := s.try(bpf.New(bpf.Options{
-			PIDs: s.target.PIDs, All: s.target.All,
+			PIDs: s.roots(), All: s.target.All,
 			Groups: s.o.Probes, Require: s.require(),
 			RingBytes: s.o.RingBytes, NoStop: s.o.NoStop, OnStop: s.stoppedProcess,
 			Libraries: s.o.Libraries, EntryOnly: s.o.EntryOnly, RunTime: s.o.RunTime,
@@ -101,6 +104,29 @@ func (s *session) attachStandard() error {
 		return err
 	}
 	return nil
+}
+
+// roots are the processes that BPF begins with. It finds their descendants
+// itself, so that one which ends meanwhile is no error.
+func (s *session) roots() []int {
+	if s.target.Command {
+		return s.target.PIDs
+	}
+	var out []int
+	for _, pid := range s.o.PIDs {
+		if _, err := readStat(pid); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// targetsEnded says so if none of the processes to record is left.
+func (s *session) targetsEnded() error {
+	if len(s.o.PIDs) == 0 || len(s.roots()) > 0 {
+		return nil
+	}
+	return fmt.Errorf("record process %d: it has ended", s.o.PIDs[0])
 }
 
 // threads lists the threads of processes: ftrace filters by thread.
