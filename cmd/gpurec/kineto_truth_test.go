@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,4 +181,87 @@ func sameMicros(a, b string) bool {
 		return s
 	}
 	return trim(a) == trim(b)
+}
+
+// TestTraceJSONReports joins small traces that public reports say were read wrong.
+func TestTraceJSONReports(t *testing.T) {
+	const kernel = `{"ph":"X","cat":"kernel","pid":0,"tid":7,`
+	for _, c := range []struct {
+		story, trace string
+		check        func(j *joined) string
+		want         string
+	}{
+		{"kernels that overlap on one stream both count, with their own durations",
+			`[` + kernel + `"name":"a","ts":0.5,"dur":10,"args":{"stream":7,"correlation":1}},` + kernel + `"name":"b","ts":5,"dur":10,"args":{"stream":7,"correlation":2}}]`,
+			activities, "a 500+10000 alone; b 5000+10000 alone"},
+		{"a duration that runs over the next kernels is kept as it is",
+			`[` + kernel + `"name":"a","ts":1,"dur":1600000,"args":{"stream":7}},` + kernel + `"name":"b","ts":10,"dur":5,"args":{"stream":7}}]`,
+			activities, "b 10000+5000 alone; a 1000+1600000000 alone"},
+		{"a kernel without times is outside of the extent",
+			`[` + kernel + `"name":"a","ts":0,"dur":0,"args":{"stream":7}},` + kernel + `"name":"b","ts":10,"dur":5,"args":{"stream":7}}]`,
+			func(j *joined) string { return fmt.Sprint(j.summary.Start, j.summary.End) }, "10000 15000"},
+		{"times of metadata are outside of the extent",
+			`[{"ph":"M","pid":1,"tid":1,"ts":0,"name":"thread_name","args":{"name":"t"}},{"ph":"i","pid":1,"tid":1,"ts":520451593556,"name":"x"}]`,
+			func(j *joined) string { return fmt.Sprint(j.summary.Start, j.summary.End) }, "520451593556000 520451593556000"},
+		{"an end and the next begin of one instant: the order in the file decides",
+			`[{"ph":"B","pid":1,"tid":1,"ts":0,"name":"Event5"},{"ph":"E","pid":1,"tid":1,"ts":283},{"ph":"B","pid":1,"tid":1,"ts":283,"name":"Event6"},{"ph":"E","pid":1,"tid":1,"ts":347}]`,
+			ranges, "Event5 0+283000 in -; Event6 283000+64000 in -"},
+		{"of two ranges that begin together the longer is the parent",
+			`[{"ph":"X","pid":1,"tid":1,"ts":10,"dur":5,"name":"short"},{"ph":"X","pid":1,"tid":1,"ts":10,"dur":50,"name":"long"}]`,
+			ranges, "long 10000+50000 in -; short 10000+5000 in long"},
+		{"an end of another name closes the innermost, one too many none",
+			`[{"ph":"B","pid":1,"tid":1,"ts":0,"name":"alpha"},{"ph":"B","pid":1,"tid":1,"ts":1,"name":"beta"},{"ph":"E","pid":1,"tid":1,"ts":2,"name":"gamma"},{"ph":"E","pid":1,"tid":1,"ts":3},{"ph":"E","pid":1,"tid":1,"ts":4}]`,
+			ranges, "alpha 0+3000 in -; beta 1000+1000 in alpha"},
+		{"ranges of one id lie in each other",
+			`[{"ph":"b","pid":1,"tid":1,"ts":0,"cat":"c","id":"0x1","name":"out"},{"ph":"b","pid":1,"tid":1,"ts":1,"cat":"c","id":"0x1","name":"in"},{"ph":"e","pid":1,"tid":2,"ts":2,"cat":"c","id":"0x1","name":"in"},{"ph":"e","pid":1,"tid":2,"ts":5,"cat":"c","id":"0x1","name":"out"}]`,
+			ranges, "in 1000+1000 in -; out 0+5000 in -"},
+		{"a launch is known by its correlation id, not by its name",
+			`[{"ph":"X","cat":"cuda_driver","pid":9,"tid":9,"ts":1,"dur":2,"name":"cuLaunchSomethingNew","args":{"correlation":4}},` + kernel + `"name":"k","ts":10,"dur":5,"args":{"stream":7,"correlation":4}}]`,
+			activities, "k 10000+5000 by cuLaunchSomethingNew"},
+		{"one graph launch, many kernels",
+			`[{"ph":"X","cat":"cuda_runtime","pid":9,"tid":9,"ts":1,"dur":2,"name":"hipGraphLaunch","args":{"correlation":4}},` + kernel + `"name":"k","ts":10,"dur":5,"args":{"stream":7,"correlation":4}},` + kernel + `"name":"l","ts":20,"dur":5,"args":{"stream":7,"correlation":4}}]`,
+			activities, "k 10000+5000 by hipGraphLaunch; l 20000+5000 by hipGraphLaunch"},
+		{"one correlation id on calls that have nothing to do with each other joins nothing",
+			`[{"ph":"X","cat":"cuda_runtime","pid":9,"tid":9,"ts":1,"dur":1,"name":"hipMemcpyAsync","args":{"correlation":4}},{"ph":"X","cat":"cuda_runtime","pid":9,"tid":9,"ts":3,"dur":1,"name":"hipMemcpyAsync","args":{"correlation":4}},` +
+				`{"ph":"X","cat":"gpu_memcpy","pid":0,"tid":1,"name":"c","ts":10,"dur":5,"args":{"stream":1,"correlation":4}},{"ph":"X","cat":"gpu_memcpy","pid":0,"tid":2,"name":"d","ts":11,"dur":5,"args":{"stream":2,"correlation":4}}]`,
+			activities, "c 10000+5000 alone; d 11000+5000 alone"},
+		{"the wait of the host is no work of the device",
+			`[{"ph":"X","cat":"cuda_sync","pid":0,"tid":7,"ts":1,"dur":9,"name":"Stream Sync","args":{"stream":7,"correlation":4}}]`,
+			func(j *joined) string { return activities(j) + ranges(j) }, "Stream Sync 1000+9000 in -"},
+	} {
+		path := filepath.Join(t.TempDir(), "trace.json")
+		if err := os.WriteFile(path, []byte(c.trace), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.check(join(t, path, chromejson.Format())); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.story, got, c.want)
+		}
+	}
+}
+
+// activities shows the work of devices, each with the call that led to it.
+func activities(j *joined) string {
+	names := map[correlate.ID]string{0: "alone"}
+	for _, c := range j.rows.APICalls {
+		names[c.ID] = "by " + c.Name
+	}
+	var l []string
+	for _, g := range j.rows.GPUActivities {
+		l = append(l, fmt.Sprintf("%s %d+%d %s", g.Name, g.StartNS.V, g.DurNS.V, names[g.APICallID]))
+	}
+	return strings.Join(l, "; ")
+}
+
+// ranges shows slices, each with the one that it lies in.
+func ranges(j *joined) string {
+	names := map[correlate.ID]string{0: "-"}
+	for _, s := range j.rows.Slices {
+		names[s.ID] = s.Name
+	}
+	var l []string
+	for _, s := range j.rows.Slices {
+		l = append(l, fmt.Sprintf("%s %d+%d in %s", s.Name, s.StartNS.V, s.DurNS.V, names[s.ParentID]))
+	}
+	slices.Sort(l)
+	return strings.Join(l, "; ")
 }

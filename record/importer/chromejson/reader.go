@@ -13,6 +13,9 @@ import (
 // maxHeld bounds the events of a batch that waits for the process of device work.
 const maxHeld = 1 << 14
 
+// maxStuck bounds the values in a row that take all of the window and do not end.
+const maxStuck = 32
+
 // place says where in the file the reader is.
 type place uint8
 
@@ -50,6 +53,7 @@ type reader struct {
 	first  bool // the next member of a list or object is its first
 	lost   bool // reading goes on after damage: not everything that looks like an event is one
 	at     int64
+	stuck  int // values in a row that did not end
 	events uint64
 	fail   error
 	top    facts
@@ -178,7 +182,7 @@ func (r *reader) object(b *event.Batch) {
 			r.note(&AnomalyNotEvent)
 		}
 	default:
-		r.lost = false
+		r.lost, r.stuck = false, 0
 		r.m.event(b, &r.rec)
 	}
 	r.win.pos = n
@@ -204,14 +208,20 @@ func (r *reader) cannot(b *event.Batch, why int) {
 		if w.more() {
 			return
 		}
+		// To find that a value does not end takes a look at all of the window.
+		r.stuck++
 		if w.err == nil {
 			r.note(&AnomalyTooLong)
+			if r.stuck > maxStuck {
+				r.resync(b, w.end)
+				return
+			}
 			r.resync(b, w.pos+1)
 			return
 		}
 		if w.err == io.EOF {
 			// Damage may have opened a text that takes the rest of the file: look for events in it.
-			if !r.tailHasEvents() {
+			if r.stuck > maxStuck || !r.tailHasEvents() {
 				r.cut(b)
 				return
 			}

@@ -84,9 +84,12 @@ func (x *lexer) record(i int, r *record) int {
 			return x.fail(i)
 		}
 		key := i + 1
-		q, _ := x.text(key)
+		q, fl := x.text(key)
 		if q < 0 {
 			return q
+		}
+		if fl != 0 {
+			r.unclean = true
 		}
 		i = q + 1
 		if b[i] != ':' {

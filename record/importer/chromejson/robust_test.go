@@ -85,6 +85,7 @@ func TestHuge(t *testing.T) {
 		"args":        `[{"ph":"i","ts":1,"name":"n","args":{"a":"` + strings.Repeat("y", 1<<20) + `","b":1}}` + after,
 		"many args":   `[{"ph":"i","ts":1,"name":"n","args":{"a":0` + strings.Repeat(`,"b":[1,2]`, 100<<10) + `}}` + after,
 		"deep":        `[{"ph":"i","ts":1,"name":"n","args":{"a":` + deep + `}}` + after,
+		"no end":      `[` + strings.Repeat(`{"ph":"i","ts":1,"name":"x},`, 1<<20) + `""}` + after,
 		"many extras": `[{"ph":"i","ts":1,"name":"n"` + strings.Repeat(`,"q":1`, 1000) + `}` + after,
 	} {
 		evs, r, err := readAll(t, strings.NewReader(in))
