@@ -171,6 +171,11 @@ func NewBuilder(tool string) *Builder {
 		acts:      map[string]*dist{},
 		unmatched: map[Unmatched]uint64{},
 		devices:   map[correlate.ID]*correlate.Device{},
+		// Lists without elements are [] in JSON, never null.
+		rep: Report{
+			Rings: []Ring{}, API: []API{}, Ioctls: []Ioctl{}, FailedIoctls: []FailedIoctl{}, Activities: []Activities{},
+			Unmatched: []Unmatched{}, Losses: []Loss{}, Anomalies: []Anomaly{},
+		},
 	}
 }
 
@@ -355,6 +360,7 @@ func (b *Builder) endRings() {
 			}
 		}
 		x.QueueDelay, x.HWQueue, x.DeviceTime = a.queue.stats(), a.hw.stats(), a.dev.stats()
+		x.IdleByCause = []IdleCause{}
 		for _, c := range a.idle {
 			x.IdleByCause = append(x.IdleByCause, *c)
 		}

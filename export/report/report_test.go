@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
@@ -99,6 +100,59 @@ func TestReportForms(t *testing.T) {
 	b.Reset()
 	if err := empty.WriteText(&b); err != nil || !strings.Contains(b.String(), "losses    none") {
 		t.Errorf("empty report: %v\n%s", err, &b)
+	}
+}
+
+func TestTextOfDevicesWithoutRings(t *testing.T) {
+	at := func(v event.Time) correlate.OptTime { return event.Some(v) }
+	var b bytes.Buffer
+	r := build(t, &correlate.Rows{
+		Devices:  []correlate.Device{{ID: 1, Name: "H100"}},
+		IdleGaps: []correlate.IdleGap{{DeviceID: 1, StartNS: at(0), EndNS: at(30), Cause: "launch_latency"}, {DeviceID: 1, StartNS: at(40), EndNS: at(50), Cause: "nothing_submitted"}},
+	})
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "GPU rings") || !strings.Contains(b.String(), "0 (H100)  -     launch latency") || !strings.Contains(b.String(), "30 ns       75.0\n") {
+		t.Errorf("%s", &b)
+	}
+}
+
+func TestTextFits(t *testing.T) {
+	rows := rowsByHand()
+	rows.Devices[0].Name = "NVIDIA H100 80GB HBM3"
+	for i := range rows.Jobs {
+		rows.Jobs[i].QueueDelayNS = event.Some(int64(123_456_789))
+		rows.Jobs[i].HWQueueNS = event.Some(int64(123_456_789))
+	}
+	rows.APICalls[1].BaseName = strings.Repeat("x", 100) + "WithFlags"
+	rows.APICalls[0].BaseName = "cuGreat\x1b[2J\tName\n"
+	var b bytes.Buffer
+	if err := build(t, rows).WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(line) - 1; n > 120 || strings.ContainsAny(line, "\x1b\t") || strings.HasSuffix(line, " \n") {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+// Who reads the JSON iterates over lists: an empty one must not be null.
+func TestJSONListsAreNeverNull(t *testing.T) {
+	for _, rows := range []*correlate.Rows{{}, rowsByHand(), {Jobs: []correlate.Job{{ID: 1, Ring: "gfx"}}}} {
+		j, err := json.Marshal(build(t, rows))
+		if err != nil || strings.Contains(strings.ReplaceAll(string(j), `"cpu":null`, ""), "null") {
+			t.Errorf("%v: %s", err, j)
+		}
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	for n, want := range map[int]string{0: "exit status 0", 3: "exit status 3", 128: "exit status 128", 139: "exit status 139: segmentation fault", 255: "exit status 255"} {
+		if got := exitStatus(n); got != want {
+			t.Errorf("exitStatus(%d) = %q, want %q", n, got, want)
+		}
 	}
 }
 

@@ -5,19 +5,24 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
 )
 
 // maxRows is how many lines a table of the text form shows; the JSON form has all.
 const maxRows = 15
 
-// WriteText prints the report for a person.
+// WriteText prints the report for a person: tables fit on 120 columns.
 func (r *Report) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	p.head(r)
 	p.rings(r)
+	p.idle(r)
+	p.activities(r)
 	p.calls(r)
 	p.ioctls(r)
+	p.waits(r)
 	p.unmatched(r)
 	p.trouble(r)
 	return p.err
@@ -35,30 +40,49 @@ func (p *printer) f(format string, args ...any) {
 	}
 }
 
-// table prints rows of equal length under a head, numbers to the right.
-func (p *printer) table(title, head string, n int, row func(i int) string) {
-	if n == 0 || p.err != nil {
+// layout says how a table is printed.
+type layout struct {
+	title string
+	text  int // columns of text, which stand first and to the left; numbers stand to the right
+	head  []string
+	max   int // rows shown; 0 for maxRows
+}
+
+// table prints rows, each with as many cells as the head.
+func (p *printer) table(l layout, rows [][]string) {
+	if len(rows) == 0 {
 		return
 	}
-	p.f("\n%s\n", title)
-	tw := tabwriter.NewWriter(p.w, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "%s\t\n", head)
-	for i := range min(n, maxRows) {
-		fmt.Fprintf(tw, "%s\t\n", row(i))
+	shown := rows[:min(len(rows), cmp.Or(l.max, maxRows))]
+	width := make([]int, len(l.head))
+	for _, row := range append([][]string{l.head}, shown...) {
+		for c, s := range row {
+			width[c] = max(width[c], utf8.RuneCountInString(s))
+		}
 	}
-	if err := tw.Flush(); p.err == nil {
-		p.err = err
+	p.f("\n%s\n", l.title)
+	for _, row := range append([][]string{l.head}, shown...) {
+		var b strings.Builder
+		for c, s := range row {
+			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(s))
+			if c < l.text {
+				b.WriteString("  " + s + pad)
+			} else {
+				b.WriteString("  " + pad + s)
+			}
+		}
+		p.f("%s\n", strings.TrimRight(b.String(), " "))
 	}
-	if n > maxRows {
-		p.f("  … and %d more (--json has all)\n", n-maxRows)
+	if n := len(rows) - len(shown); n > 0 {
+		p.f("  … and %d more (--json has all)\n", n)
 	}
 }
 
 func (p *printer) head(r *Report) {
 	if len(r.Command) > 0 {
-		p.f("command   %s", strings.Join(r.Command, " "))
+		p.f("command   %s", clean(strings.Join(r.Command, " ")))
 		if r.ExitStatus != nil {
-			p.f("   (exit status %d)", *r.ExitStatus)
+			p.f("   (%s)", exitStatus(*r.ExitStatus))
 		}
 		p.f("\n")
 	}
@@ -68,7 +92,7 @@ func (p *printer) head(r *Report) {
 		p.f("recorded  no event has a time, clock %s\n", r.Clock)
 	}
 	var parts []string
-	for _, t := range []string{"api_calls", "ioctls", "jobs", "fence_waits", "gpu_activities", "slices", "sched"} {
+	for _, t := range happened {
 		if n := r.Rows[t]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, t))
 		}
@@ -76,56 +100,115 @@ func (p *printer) head(r *Report) {
 	p.f("rows      %s\n", cmp.Or(strings.Join(parts, ", "), "none"))
 }
 
-func (p *printer) rings(r *Report) {
-	p.table("GPU rings (queue delay: queued to handed to the hardware; device time: on the hardware)",
-		"GPU\tring\tjobs\tdone\tbusy\tidle\tmax backlog\tqueue delay p50\tp90\tp99\tmax\tdevice time p50\tp90\tp99\tmax", len(r.Rings), func(i int) string {
-			x := &r.Rings[i]
-			return fmt.Sprintf("%s\t%s\t%d\t%d\t%s\t%s\t%d\t%s\t%s", cmp.Or(x.GPU, "unknown"), cmp.Or(x.Ring, "unknown"),
-				x.Jobs, x.Done, dur(x.BusyNS), dur(x.IdleNS), x.MaxBacklog, quantiles(&x.QueueDelay), quantiles(&x.DeviceTime))
-		})
-	type gap struct {
-		gpu, ring string
-		IdleCause
+// happened are the tables of things that happened.
+var happened = []string{
+	"resets", "api_calls", "ioctls", "jobs", "fence_waits", "gpu_activities", "slices", "sched",
+	"irqs", "mem_maps", "counters", "marks", "samples", "log_lines", "others",
+}
+
+// exitStatus names the signal that a status above 128 stands for.
+func exitStatus(n int) string {
+	if n > 128 && n <= 128+31 {
+		return fmt.Sprintf("exit status %d: %v", n, syscall.Signal(n-128))
 	}
-	var gaps []gap
+	return fmt.Sprintf("exit status %d", n)
+}
+
+func (p *printer) rings(r *Report) {
+	var rings, stages [][]string
 	for i := range r.Rings {
-		for _, c := range r.Rings[i].IdleByCause {
-			gaps = append(gaps, gap{r.Rings[i].GPU, r.Rings[i].Ring, c})
+		x := &r.Rings[i]
+		if x.Jobs == 0 {
+			continue // a device without rings: it is here for its idle time
+		}
+		gpu, ring := orUnknown(x.GPU), orUnknown(x.Ring)
+		rings = append(rings, []string{gpu, ring, num(x.Jobs), num(x.Done), num(x.MaxBacklog), dur(x.BusyNS), dur(x.IdleNS), percent(x.BusyNS, x.BusyNS+x.IdleNS)})
+		if len(rings) > maxRows {
+			continue
+		}
+		for _, s := range []struct {
+			name string
+			*Stats
+		}{{"queue delay", &x.QueueDelay}, {"hw queue", &x.HWQueue}, {"device time", &x.DeviceTime}} {
+			if s.Count > 0 {
+				stages = append(stages, append([]string{gpu, ring, s.name, num(int64(s.Count))}, quantiles(s.Stats)...))
+			}
 		}
 	}
-	p.table("Why rings stood idle", "GPU\tring\tcause\tgaps\ttime", len(gaps), func(i int) string {
-		g := gaps[i]
-		return fmt.Sprintf("%s\t%s\t%s\t%d\t%s", cmp.Or(g.gpu, "unknown"), cmp.Or(g.ring, "unknown"), strings.ReplaceAll(g.Cause, "_", " "), g.Count, dur(g.SumNS))
-	})
-	p.table("Work on the device", "kind\tcount\ttime\tp50\tp90\tp99\tmax", len(r.Activities), func(i int) string {
+	p.table(layout{title: "GPU rings (busy: a job is on the hardware; max backlog: most jobs queued and not done)", text: 2,
+		head: []string{"GPU", "ring", "jobs", "done", "max backlog", "busy", "idle", "busy %"}}, rings)
+	p.table(layout{title: "Stages of jobs (queue delay: queued to handed over; hw queue: to its start; device time: to done)", text: 3,
+		head: []string{"GPU", "ring", "stage", "jobs", "p50", "p90", "p99", "max"}, max: 3 * maxRows}, stages)
+}
+
+func (p *printer) idle(r *Report) {
+	var rows [][]string
+	for i := range r.Rings {
+		x := &r.Rings[i]
+		ring := orUnknown(x.Ring)
+		if x.Jobs == 0 && x.Ring == "" {
+			ring = "-"
+		}
+		var sum int64
+		for _, c := range x.IdleByCause {
+			sum += c.SumNS
+		}
+		for _, c := range x.IdleByCause {
+			rows = append(rows, []string{orUnknown(x.GPU), ring, words(c.Cause), num(c.Count), dur(c.SumNS), percent(c.SumNS, sum)})
+		}
+	}
+	p.table(layout{title: "Why GPUs stood idle", text: 3, head: []string{"GPU", "ring", "cause", "gaps", "time", "of idle %"}}, rows)
+}
+
+func (p *printer) activities(r *Report) {
+	var rows [][]string
+	for i := range r.Activities {
 		a := &r.Activities[i]
-		return fmt.Sprintf("%s\t%d\t%s\t%s", a.Kind, a.Time.Count, dur(a.Time.SumNS), quantiles(&a.Time))
-	})
+		rows = append(rows, append([]string{clean(a.Kind), num(int64(a.Time.Count)), dur(a.Time.SumNS)}, quantiles(&a.Time)...))
+	}
+	p.table(layout{title: "Work on the device", text: 1, head: []string{"kind", "count", "time", "p50", "p90", "p99", "max"}}, rows)
 }
 
 func (p *printer) calls(r *Report) {
-	p.table("API calls by time", "function\tcalls\ttime\tp50\tp90\tp99\tmax\tfailed\tnot returned", len(r.API), func(i int) string {
+	var rows [][]string
+	for i := range r.API {
 		a := &r.API[i]
-		return fmt.Sprintf("%s\t%d\t%s\t%s\t%d\t%d", a.Name, a.Calls, total(&a.Time), quantiles(&a.Time), a.Failed, a.Open)
-	})
+		row := append([]string{orUnknown(a.Name), num(int64(a.Calls)), total(&a.Time)}, quantiles(&a.Time)...)
+		rows = append(rows, append(row, num(int64(a.Failed)), num(int64(a.Open))))
+	}
+	p.table(layout{title: "API calls by time", text: 1,
+		head: []string{"function", "calls", "time", "p50", "p90", "p99", "max", "failed", "no return"}}, rows)
 }
 
 func (p *printer) ioctls(r *Report) {
-	p.table("Ioctls by time", "driver\tname\trole\tcalls\ttime\tp50\tp90\tp99\tmax", len(r.Ioctls), func(i int) string {
+	var rows [][]string
+	for i := range r.Ioctls {
 		a := &r.Ioctls[i]
-		return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", cmp.Or(a.Driver, "unknown"), a.Name, a.Role, a.Calls, total(&a.Time), quantiles(&a.Time))
-	})
-	p.table("Failed ioctls", "driver\tname\terror\tcount", len(r.FailedIoctls), func(i int) string {
+		rows = append(rows, append([]string{orUnknown(a.Driver), orUnknown(a.Name), a.Role, num(int64(a.Calls)), total(&a.Time)}, quantiles(&a.Time)...))
+	}
+	p.table(layout{title: "Ioctls by time", text: 3, head: []string{"driver", "name", "role", "calls", "time", "p50", "p90", "p99", "max"}}, rows)
+	rows = nil
+	for i := range r.FailedIoctls {
 		a := &r.FailedIoctls[i]
-		return fmt.Sprintf("%s\t%s\t%s (%d)\t%d", cmp.Or(a.Driver, "unknown"), a.Name, a.Error, a.Errno, a.Count)
-	})
+		rows = append(rows, []string{orUnknown(a.Driver), orUnknown(a.Name), fmt.Sprintf("%s (%d)", a.Error, a.Errno), num(int64(a.Count))})
+	}
+	p.table(layout{title: "Failed ioctls", text: 3, head: []string{"driver", "name", "error", "count"}}, rows)
+}
+
+func (p *printer) waits(r *Report) {
+	if s := &r.FenceWaits; s.Count > 0 {
+		p.table(layout{title: "Waits for fences", head: []string{"waits", "time", "p50", "p90", "p99", "max"}},
+			[][]string{append([]string{num(int64(s.Count)), dur(s.SumNS)}, quantiles(s)...)})
+	}
 }
 
 func (p *printer) unmatched(r *Report) {
-	p.table("Rows without a partner, and why", "table\tpartner\treason\tcount", len(r.Unmatched), func(i int) string {
+	var rows [][]string
+	for i := range r.Unmatched {
 		u := &r.Unmatched[i]
-		return fmt.Sprintf("%s\t%s\t%s\t%d", u.Table, u.Link, strings.ReplaceAll(u.Reason, "_", " "), u.Count)
-	})
+		rows = append(rows, []string{u.Table, u.Link, words(u.Reason), num(int64(u.Count))})
+	}
+	p.table(layout{title: "Rows without a partner, and why", text: 3, head: []string{"rows of", "lack", "because", "count"}}, rows)
 }
 
 func (p *printer) trouble(r *Report) {
@@ -147,14 +230,17 @@ func (p *printer) trouble(r *Report) {
 		p.f("\nlosses    %d events in %d gaps\n", lost, len(r.Losses))
 	}
 	if len(r.Losses) > 0 {
-		p.f("          %s\n", r.Losses[0].Remedy)
+		p.f("          %s\n", clean(r.Losses[0].Remedy))
 	}
 	for _, a := range r.Anomalies {
 		p.f("%-9s %s: %d", a.Severity, a.Name, a.Count)
 		if a.Sample != "" {
-			p.f(" (first at %s)", a.Sample)
+			p.f(" (first at %s)", clean(a.Sample))
 		}
-		p.f("; %s\n", a.Remedy)
+		if a.Remedy != "" && a.Remedy != "none" {
+			p.f("\n          %s", clean(a.Remedy))
+		}
+		p.f("\n")
 	}
 }
 
@@ -165,11 +251,45 @@ func total(s *Stats) string {
 	return dur(s.SumNS)
 }
 
-func quantiles(s *Stats) string {
+func quantiles(s *Stats) []string {
 	if s.Count == 0 {
-		return "-\t-\t-\t-"
+		return []string{"-", "-", "-", "-"}
 	}
-	return dur(s.P50NS) + "\t" + dur(s.P90NS) + "\t" + dur(s.P99NS) + "\t" + dur(s.MaxNS)
+	return []string{dur(s.P50NS), dur(s.P90NS), dur(s.P99NS), dur(s.MaxNS)}
+}
+
+func num(n int64) string { return fmt.Sprint(n) }
+
+// percent prints part of whole, "-" if there is no whole.
+func percent(part, whole int64) string {
+	if whole <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", 100*float64(part)/float64(whole))
+}
+
+func orUnknown(s string) string { return cmp.Or(clip(clean(s)), "unknown") }
+
+// clip takes the middle out of a long name, so that lines fit.
+func clip(s string) string {
+	const most = 36
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most/2]) + "…" + string(r[len(r)-most/2+1:])
+}
+
+func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// clean replaces what a terminal would obey: names come from files of others.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }
 
 // dur prints nanoseconds with three to four significant digits.
