@@ -39,6 +39,8 @@ func (m *mapper) args(r *record, taken uint64) string {
 			dst, good = m.cleanMember(dst, &r.members[i])
 			ok = ok && good
 		}
+	case r.argsBroken:
+		dst = squeezeMembers(dst, b, r.members, taken)
 	default:
 		dst = copyMembers(dst, b, r.members, taken)
 	}
@@ -64,6 +66,46 @@ func copyMembers(dst, b []byte, members []member, taken uint64) []byte {
 		}
 		dst = comma(dst)
 		dst = append(dst, b[from:members[i].val.to]...)
+	}
+	return dst
+}
+
+// squeezeMembers copies members without the line breaks in and between them.
+func squeezeMembers(dst, b []byte, members []member, taken uint64) []byte {
+	for i := range members {
+		if i < 64 && taken>>i&1 != 0 {
+			continue
+		}
+		a := &members[i]
+		dst = comma(dst)
+		dst = append(dst, b[a.key.from-1:a.key.to+1]...)
+		dst = append(dst, ':')
+		if c := b[a.val.from]; c == '{' || c == '[' {
+			dst = squeeze(dst, b, int(a.val.from), int(a.val.to))
+			continue
+		}
+		dst = append(dst, b[a.val.from:a.val.to]...)
+	}
+	return dst
+}
+
+// squeeze copies b[from:to], which is JSON to the letter, without white space.
+func squeeze(dst, b []byte, from, to int) []byte {
+	x := lexer{b: b, end: to}
+	for i := from; i < to; {
+		n := i
+		for n < to {
+			if c := b[n]; c == '"' {
+				q, _ := x.text(n + 1)
+				n = q + 1
+				continue
+			} else if c <= ' ' {
+				break
+			}
+			n++
+		}
+		dst = append(dst, b[i:n]...)
+		i = x.blank(n)
 	}
 	return dst
 }

@@ -27,9 +27,10 @@ type lexer struct {
 	b   []byte
 	end int
 	bad int // place of an error
-	// unclean says that a value passed is no JSON to the letter, or has line
-	// breaks between its tokens: see clean.
+	// unclean says that a value passed is no JSON to the letter: see clean.
 	unclean bool
+	// broken says that it has line breaks between its tokens: see squeeze.
+	broken bool
 }
 
 func (x *lexer) fail(i int) int {
@@ -89,10 +90,18 @@ func (x *lexer) text(i int) (int, uint8) {
 // blank passes over white space.
 func (x *lexer) blank(i int) int {
 	b := x.b
-	for b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+	for {
+		switch b[i] {
+		case ' ':
+			if binary.LittleEndian.Uint64(b[i:]) == ' '*ones {
+				i += 7
+			}
+		case '\n', '\r', '\t':
+		default:
+			return i
+		}
 		i++
 	}
-	return i
 }
 
 // The classes of bytes outside of texts.
@@ -120,11 +129,23 @@ var classes = func() (t [256]uint8) {
 // scalar passes over a number or word that begins at i.
 func (x *lexer) scalar(i int) int {
 	b, from := x.b, i
-	for b[i]-'0' <= 9 {
+	if b[i] == '-' {
 		i++
 	}
-	if c := classes[b[i]]; c != clScalar && i > from && (b[from] != '0' || i == from+1) && i < x.end {
-		return i // a plain integer
+	if first := i; b[i]-'0' <= 9 { // nearly all are plain numbers
+		for b[i]-'0' <= 9 {
+			i++
+		}
+		if good := b[first] != '0' || i == first+1; good {
+			if b[i] == '.' && b[i+1]-'0' <= 9 {
+				for i += 2; b[i]-'0' <= 9; {
+					i++
+				}
+			}
+			if classes[b[i]] != clScalar && i < x.end {
+				return i
+			}
+		}
 	}
 	for classes[b[i]] == clScalar {
 		i++
@@ -227,8 +248,8 @@ func (x *lexer) nested(i int) int {
 			i++
 			continue
 		case clBreak:
-			x.unclean = true
-			i++
+			x.broken = true
+			i = x.blank(i)
 			continue
 		case clComma:
 			if state != wantComma {

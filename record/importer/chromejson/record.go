@@ -23,6 +23,7 @@ type record struct {
 	extras         int
 	unclean        bool // one of the extra members is
 	argsUnclean    bool
+	argsBroken     bool
 }
 
 // maxExtra bounds the members that an event may have beside those known.
@@ -181,8 +182,8 @@ type member struct{ key, val span }
 
 // arguments reads args.
 func (x *lexer) arguments(r *record, i int) int {
-	was := x.unclean
-	x.unclean = false
+	was, wasBroken := x.unclean, x.broken
+	x.unclean, x.broken = false, false
 	n := 0
 	if x.b[i] == '{' {
 		r.members = r.members[:0]
@@ -191,8 +192,8 @@ func (x *lexer) arguments(r *record, i int) int {
 		n = x.value(i)
 		r.args = span{int32(i), int32(n)}
 	}
-	r.argsUnclean = x.unclean
-	x.unclean = was
+	r.argsUnclean, r.argsBroken = x.unclean, x.broken
+	x.unclean, x.broken = was, wasBroken
 	return n
 }
 
@@ -244,7 +245,7 @@ func (x *lexer) object(r *record, i int) int {
 				if b[i] == '}' {
 					return i + 1
 				}
-				x.unclean = true
+				x.broken = true
 			}
 		case '}':
 			return i + 1
@@ -266,7 +267,7 @@ func (x *lexer) phase(r *record, i int) int {
 // other keeps a member that has no meaning of its own.
 func (x *lexer) other(r *record, keyAt, i int) int {
 	was := x.unclean
-	x.unclean = false
+	x.unclean, x.broken = false, false
 	n := x.value(i)
 	if n > 0 {
 		if r.extras == maxExtra {
@@ -274,7 +275,7 @@ func (x *lexer) other(r *record, keyAt, i int) int {
 		}
 		r.extra[r.extras] = span{int32(keyAt), int32(n)}
 		r.extras++
-		r.unclean = r.unclean || x.unclean
+		r.unclean = r.unclean || x.unclean || x.broken
 	}
 	x.unclean = was
 	return n
