@@ -135,32 +135,49 @@ func (r *reader) layout(f *files) (ftrace.Layout, error) {
 	if err != nil {
 		return l, r.fail(f.headerPage, err, "copy header_page and header_event from the traced machine")
 	}
+	votes := 0
 	for _, p := range r.files {
-		switch head := p.head(l.DataOffset + 4); {
-		case len(head) == 0:
-			continue
-		case bigEndian(head, &l):
-			l.Order = binary.BigEndian
-		}
-		break
+		votes += bigEndian(p.head(l.DataOffset+4), &l)
+	}
+	if votes > 0 {
+		l.Order = binary.BigEndian
 	}
 	return l, nil
 }
 
-// bigEndian tells the byte order by the commit word of a first page, which is
-// at most the page's size in one order and far above it in the other.
-func bigEndian(head []byte, l *ftrace.Layout) bool {
+// bigEndian judges the byte order by the head of a first page: positive for
+// big-endian, negative for little-endian. The commit word is at most the
+// page's size, but for two flags, in the right order and far above it in the
+// other; where both could be, the lesser time stamp is the likelier.
+func bigEndian(head []byte, l *ftrace.Layout) int {
 	if len(head) < l.DataOffset {
-		return false
+		return 0
 	}
-	word := head[l.CommitOffset:][:l.LongSize]
-	le, be := uint64(0), uint64(0)
+	const flags = 3 << 30
+	le, be := orders(head[l.CommitOffset:][:l.LongSize])
+	asLE, asBE := le&^flags <= uint64(l.DataSize), be&^flags <= uint64(l.DataSize)
+	if asLE != asBE {
+		if asBE {
+			return 4
+		}
+		return -4
+	}
+	switch le, be := orders(head[l.TimeOffset:][:8]); {
+	case le < be:
+		return -1
+	case le > be:
+		return 1
+	}
+	return 0
+}
+
+// orders reads a word in both orders.
+func orders(word []byte) (le, be uint64) {
 	for i, c := range word {
 		le |= uint64(c) << (8 * i)
 		be = be<<8 | uint64(c)
 	}
-	const size = 1<<27 - 1
-	return le&size > uint64(l.DataSize) && be&size <= uint64(l.DataSize)
+	return le, be
 }
 
 // formats gives the decoder every format of the folder.
@@ -275,6 +292,7 @@ type pages struct {
 	lo   int
 	hi   int
 	err  error
+	cut  bool // the page given last is not whole
 }
 
 // laneBuffers bounds the memory for reading all files.
@@ -318,11 +336,16 @@ func (p *pages) next() ([]byte, error) {
 	}
 	n := min(p.hi-p.lo, p.page)
 	if n == 0 {
+		if p.cut {
+			return nil, &importer.Error{Name: p.path, Offset: p.size, Err: errors.New("ends in the middle of a page"),
+				Remedy: "all before it is kept; copy the file again"}
+		}
 		if p.err != nil && !errors.Is(p.err, io.EOF) || p.left > 0 {
 			return nil, &importer.Error{Name: p.path, Offset: p.size - p.left, Err: p.readError(), Remedy: "what was read up to here is kept"}
 		}
 		return nil, io.EOF
 	}
+	p.cut = n < p.page
 	b := p.buf[p.lo : p.lo+n]
 	p.lo += n
 	return b, nil
@@ -334,4 +357,3 @@ func (p *pages) readError() error {
 	}
 	return pathError(p.err)
 }
-
