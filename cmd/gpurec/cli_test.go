@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -83,6 +84,10 @@ func writeFile(t *testing.T, name, content string) string {
 
 func TestUsageErrors(t *testing.T) {
 	trace := writeFile(t, "trace.txt", smallTrace)
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
 		{"nonsense"},
 		{"export"},
@@ -98,11 +103,19 @@ func TestUsageErrors(t *testing.T) {
 		{"record", "--max-size", "much", "--", "true"},
 		{"report", trace, "--max-memory", "3"},
 		{"doctor", "who"},
+		{"export", trace, "-o", "-", "--format", "parquet"},
+		{"export", trace, "-o", pipe, "--format", "perfetto"},
+		{"convert", trace, pipe, "--format", "parquet"},
+		{"import", trace, "-o", pipe},
 	} {
 		r := gpurec(t, args...)
 		if r.code != exitUsage || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "gpurec: ") {
 			t.Errorf("%v: status %d, %q", args, r.code, r.stderr)
 		}
+	}
+	// A device or pipe is not replaced by a file.
+	if st, err := os.Lstat(pipe); err != nil || st.Mode().Type() != os.ModeNamedPipe {
+		t.Errorf("pipe: %v, %v", st, err)
 	}
 }
 

@@ -37,7 +37,11 @@ func importCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			note(c, "%s: %d events, %s; next: gpurec report %s", c.String("output"), n, formatBytes(bytes), c.String("output"))
+			next := ""
+			if out := c.String("output"); out != "-" {
+				next = "; next: gpurec report " + out
+			}
+			note(c, "%s: %d events, %s%s", c.String("output"), n, formatBytes(bytes), next)
 			return in.result()
 		},
 	}
@@ -47,6 +51,9 @@ func importCommand() *cli.Command {
 func writeLog(c *cli.Context, in *input, out string) (events, bytes uint64, err error) {
 	if out == "-" {
 		return copyLog(c, in, os.Stdout)
+	}
+	if err := replaceable(out); err != nil {
+		return 0, 0, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
 	if err != nil {

@@ -54,5 +54,23 @@ func openSink(c *cli.Context, out string) (export.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
+	if out == "-" && f.Name == "parquet" {
+		return nil, usageError("Parquet is a directory of files and cannot go to standard output: name one, as in -o run.parquet/")
+	}
+	if err := replaceable(out); err != nil {
+		return nil, err
+	}
 	return f.New(filepath.Clean(out), export.Options{MaxMemory: mem, Tool: tool()})
+}
+
+// replaceable refuses an output that is a device, pipe or socket: a finished
+// file takes the place of what has its name, and root's /dev/null would be gone.
+func replaceable(out string) error {
+	if out == "-" {
+		return nil
+	}
+	if st, err := os.Stat(out); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		return usageError("%s: is a device, pipe or socket; write to it through standard output: -o - >%s", out, out)
+	}
+	return nil
 }
