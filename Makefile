@@ -10,7 +10,7 @@ FUZZ_PKGS := $(shell grep -rl --include=*_test.go '^func Fuzz' record correlate 
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := build
-.PHONY: help build install demo test test-duckdb race lint fuzz-smoke bench generate check-generated clean
+.PHONY: help build install demo test test-duckdb race lab lint fuzz-smoke bench generate check-generated clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ test-duckdb: ## open the Parquet export in real DuckDB (needs cgo and a C++ runt
 
 race: ## the tests under the race detector (needs cgo)
 	CGO_ENABLED=1 $(GO) test -race -short ./...
+
+lab: ## the VM lab: real scheduler, fences and ioctls without a GPU (docs/lab.md)
+	$(GO) run ./testdata/lab/cmd/lab $(if $(KERNEL),-kernel $(KERNEL)) $(if $(SCENARIO),-scenario $(SCENARIO)) $(LABFLAGS)
 
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -s -l $$(git ls-files '*.go'))" || { gofmt -s -l $$(git ls-files '*.go'); exit 1; }
