@@ -25,7 +25,7 @@ func Dir(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
 	if mode != scenario.Legacy {
 		problems = append(problems, r.product("correlate newer", originNewer, r.trace.generation(originNewer))...)
 	}
-	return problems
+	return append(problems, r.logs(dir, mode)...)
 }
 
 // whole reports whether no event of a job can have been lost.

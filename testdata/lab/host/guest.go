@@ -33,9 +33,12 @@ func (l *Lab) Initramfs(ctx context.Context, k *Kernel, module string) (string, 
 	if err != nil {
 		return "", err
 	}
-	gpurec := filepath.Join(work, "gpurec")
-	if err := l.buildGpurec(ctx, gpurec); err != nil {
-		return "", err
+	gpurec := l.Gpurec
+	if gpurec == "" {
+		gpurec = filepath.Join(work, "gpurec")
+		if err := l.buildGpurec(ctx, gpurec); err != nil {
+			return "", err
+		}
 	}
 	files = append(files, file{path: "bin/gpurec", from: gpurec, mode: 0o755})
 	order, err := os.ReadFile(filepath.Join(k.Dir, "modules", "order"))
@@ -50,6 +53,7 @@ func (l *Lab) Initramfs(ctx context.Context, k *Kernel, module string) (string, 
 	}
 	files = append(files, file{path: "init", from: filepath.Join(l.Source, "guest", "init"), mode: 0o755},
 		file{path: "bin/scenario", from: filepath.Join(l.Source, "guest", "scenario"), mode: 0o755},
+		file{path: "bin/recorded", from: filepath.Join(l.Source, "guest", "recorded"), mode: 0o755},
 		file{path: "bin/busybox", from: "/bin/busybox", mode: 0o755})
 	for _, a := range applets {
 		files = append(files, file{path: "bin/" + a, link: "busybox"})

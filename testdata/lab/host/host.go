@@ -22,6 +22,7 @@ type Lab struct {
 	Source string // testdata/lab
 	Cache  string // outlives a run: kernels, built modules
 	Out    string // of this run: what guests leave
+	Gpurec string // the recorder, a static binary; "": build it from the checkout
 	Log    func(format string, args ...any)
 }
 

@@ -35,7 +35,7 @@ func main() {
 type options struct {
 	kernel, scenario, out string
 	keep, quiet           bool
-	recheck               string
+	recheck, gpurec       string
 	limit                 time.Duration
 }
 
@@ -46,6 +46,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.out, "out", "", "directory for what the guests leave (default: a temporary one)")
 	flag.BoolVar(&o.keep, "keep", false, "keep the temporary directory")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time that a guest may take")
+	flag.StringVar(&o.gpurec, "gpurec", "", "the recorder to test, a static binary (default: build it)")
 	flag.StringVar(&o.recheck, "recheck", "", "boot nothing: check again what a run left in this directory (its -out)")
 	flag.BoolVar(&o.quiet, "q", false, "say nothing but the table")
 	flag.Parse()
@@ -85,7 +86,7 @@ func (o *options) lab() (*host.Lab, func(), error) {
 			done = func() { os.RemoveAll(dir) }
 		}
 	}
-	l := &host.Lab{Source: source, Cache: cache, Out: o.out, Log: func(format string, args ...any) {
+	l := &host.Lab{Source: source, Cache: cache, Out: o.out, Gpurec: o.gpurec, Log: func(format string, args ...any) {
 		if !o.quiet {
 			fmt.Fprintf(os.Stderr, format+"\n", args...)
 		}
