@@ -38,4 +38,8 @@ type Options struct {
 	TempDir   string // for sorted runs; "" is the output's directory
 	MaxMemory int64  // bytes for sorting before runs are spilled; 0 is 256 MiB
 	Tool      string // "gpurec 0.1.0", for the output's metadata
+	// Interrupted is asked between pieces of work; its error ends a Begin, Write
+	// or End, as any other does. nil never interrupts. It may be called from
+	// several goroutines.
+	Interrupted func() error
 }

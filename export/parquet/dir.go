@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export"
 )
 
 // outputDir is a directory that appears whole: it is filled under a temporary
@@ -29,13 +30,16 @@ func newOutputDir(path string) (*outputDir, error) {
 		final = real
 	}
 	if err := replaceable(final); err != nil {
-		return nil, fmt.Errorf("write %s: %w", filepath.Clean(path), err)
+		return nil, fmt.Errorf("write %s: %w", filepath.Clean(path), export.PlainError(err))
 	}
 	return &outputDir{final: final}, nil
 }
 
 // replaceable says why what stands at dir must not be replaced, if so.
 func replaceable(dir string) error {
+	if here, err := os.Getwd(); err == nil && here == dir {
+		return errors.New("it is the current directory, which would be another one afterwards; name a directory in it")
+	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -77,16 +81,19 @@ func hasMark(path string) bool {
 // create makes the temporary directory.
 func (d *outputDir) create() error {
 	tmp := d.sibling("tmp")
-	if err := os.Mkdir(tmp, 0o777); err != nil {
-		return fmt.Errorf("make a directory beside the output: %w", err)
+	err := os.Mkdir(tmp, 0o777)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: make the directory %s first", fs.ErrNotExist, filepath.Dir(d.final))
+	}
+	if err != nil {
+		return err
 	}
 	d.tmp = tmp
 	return nil
 }
 
 func (d *outputDir) sibling(what string) string {
-	name := fmt.Sprintf(".%s.%s-%08x", filepath.Base(d.final), what, rand.Uint32())
-	return filepath.Join(filepath.Dir(d.final), name)
+	return export.Beside(d.final, what, rand.Uint32())
 }
 
 func (d *outputDir) writeViews() error {
@@ -109,7 +116,9 @@ func (d *outputDir) commit() error {
 	}
 	if err := os.Rename(d.tmp, d.final); err != nil {
 		if old != "" {
-			err = errors.Join(err, os.Rename(old, d.final))
+			if back := os.Rename(old, d.final); back != nil {
+				err = fmt.Errorf("%w (what stood there is now %s)", export.PlainError(err), old)
+			}
 		}
 		return err
 	}

@@ -72,7 +72,7 @@ func New(path string, o export.Options) (*Sink, error) {
 // Begin makes the directory, under another name until End.
 func (s *Sink) Begin(meta *event.Meta) error {
 	if err := s.dir.create(); err != nil {
-		return err
+		return s.wrap(err)
 	}
 	tmp := s.o.TempDir
 	if tmp == "" {
@@ -142,7 +142,7 @@ func (s *Sink) finishTables(meta []keyValue) error {
 	for i, t := range s.tables {
 		slot <- struct{}{}
 		wait.Go(func() {
-			errs[i] = t.finish(s.dir.tmp, meta)
+			errs[i] = t.finish(s.dir.tmp, meta, s.o.Interrupted)
 			<-slot
 		})
 	}
@@ -168,5 +168,5 @@ func (s *Sink) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("write %s: %w", filepath.Clean(s.path), err)
+	return fmt.Errorf("write %s: %w", filepath.Clean(s.path), export.PlainError(err))
 }

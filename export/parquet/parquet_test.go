@@ -289,6 +289,34 @@ func TestNothingIsThereBeforeEnd(t *testing.T) {
 	s.Abort()
 }
 
+func TestInterruptedEnd(t *testing.T) {
+	parent := t.TempDir()
+	stop := errors.New("stop")
+	s := begin(t, filepath.Join(parent, "out"), export.Options{Interrupted: func() error { return stop }}, benchRun(10))
+	if err := s.End(&correlate.Summary{}); !errors.Is(err, stop) {
+		t.Errorf("End: %v", err)
+	}
+	if got := entries(t, parent); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	parent := t.TempDir()
+	s, err := New(filepath.Join(parent, "no", "out"), export.Options{})
+	if err == nil {
+		err = s.Begin(&event.Meta{})
+		s.Abort()
+	}
+	if err == nil || !strings.Contains(err.Error(), "make the directory") || strings.Contains(err.Error(), "tmp-") {
+		t.Errorf("a directory in none: %v", err)
+	}
+	t.Chdir(parent)
+	if _, err := New(".", export.Options{}); err == nil || !strings.Contains(err.Error(), "current directory") {
+		t.Errorf("the current directory: %v", err)
+	}
+}
+
 func TestAnEarlierExportIsReplaced(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "out")

@@ -15,7 +15,7 @@ type sinkTable interface {
 	add(rows *correlate.Rows, dir string) error
 	held() int64 // bytes of the rows that wait
 	spill() error
-	finish(dir string, meta []keyValue) error
+	finish(dir string, meta []keyValue, interrupted func() error) error
 	abort()
 }
 
@@ -153,7 +153,7 @@ func (t *table[T]) open(dir string) (err error) {
 	return err
 }
 
-func (t *table[T]) finish(dir string, meta []keyValue) error {
+func (t *table[T]) finish(dir string, meta []keyValue, interrupted func() error) error {
 	if err := t.open(dir); err != nil {
 		return err
 	}
@@ -163,6 +163,9 @@ func (t *table[T]) finish(dir string, meta []keyValue) error {
 			batch = append(batch, *v)
 			if len(batch) < cap(batch) {
 				return nil
+			}
+			if err := export.Interrupted(interrupted); err != nil {
+				return err
 			}
 			err := t.write(dir, batch)
 			batch = batch[:0]
