@@ -21,6 +21,7 @@ func (m *mapper) args(r *record, taken uint64) string {
 	for i := range r.extras {
 		size += int(r.extra[i].to-r.extra[i].from) + 1
 	}
+	m.held += size
 	if size > maxArgs {
 		m.note(&AnomalyTextCut)
 		return m.longArgs(r, taken)

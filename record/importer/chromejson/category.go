@@ -74,7 +74,11 @@ func describe(name string) *category {
 	return &category{name: name}
 }
 
-const maxCategories = 1 << 12
+// Bounds of what is remembered.
+const (
+	maxCategories = 1 << 12
+	maxCategory   = 512 // bytes of a name
+)
 
 // categories remembers what the categories of a file mean.
 type categories struct {
@@ -93,6 +97,9 @@ func (c *categories) get(b []byte) *category {
 	k := c.all[string(b)]
 	if k == nil {
 		k = describe(string(b))
+		if len(b) > maxCategory {
+			return k
+		}
 		if c.all == nil || len(c.all) >= maxCategories {
 			c.all = map[string]*category{}
 		}

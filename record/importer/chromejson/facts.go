@@ -65,20 +65,20 @@ func (r *reader) enter(b *event.Batch, key string, i int) {
 	c := r.lex.b[i]
 	switch {
 	case key == "traceEvents" && c == '[':
-		r.open(placeList, listEvents, i+1)
+		r.enterAt(placeList, listEvents, i+1)
 	case key == "samples" && c == '[':
-		r.open(placeList, listSamples, i+1)
+		r.enterAt(placeList, listSamples, i+1)
 	case key == "stackFrames" && c == '{':
-		r.open(placeList, listFrames, i+1)
+		r.enterAt(placeList, listFrames, i+1)
 	case key == "systemTraceEvents" && c == '"':
-		r.open(placeText, listEvents, i+1)
+		r.enterAt(placeText, listEvents, i+1)
 	default:
 		r.fact(b, key, i)
 	}
 }
 
-func (r *reader) open(p place, l list, at int) {
-	r.place, r.list, r.first = p, l, true
+func (r *reader) enterAt(p place, l list, at int) {
+	r.place, r.list = p, l
 	r.win.pos = at
 }
 
@@ -228,6 +228,6 @@ func (r *reader) sample(b *event.Batch) {
 	if r.rec.hasName {
 		r.m.addText("name", r.m.text(r.rec.name, r.rec.nameFl))
 	}
-	r.m.everything(&r.rec, w)
+	r.m.everything(&r.rec, w) // of which there is no phase
 	e.SetStr(event.FieldArgs, r.m.args(&r.rec, 0))
 }

@@ -13,6 +13,9 @@ import (
 // maxHeld bounds the events of a batch that waits for the process of device work.
 const maxHeld = 1 << 14
 
+// maxHeldText bounds the arguments of a batch, in bytes.
+const maxHeldText = 8 << 20
+
 // maxStuck bounds the values in a row that take all of the window and do not end.
 const maxStuck = 32
 
@@ -50,7 +53,6 @@ type reader struct {
 	place  place
 	list   list
 	bare   bool // the file is an array
-	first  bool // the next member of a list or object is its first
 	lost   bool // reading goes on after damage: not everything that looks like an event is one
 	at     int64
 	stuck  int // values in a row that did not end
@@ -72,8 +74,9 @@ func newReader(in io.Reader, name string) *reader {
 // Next fills b with events; see [event.Source].
 func (r *reader) Next(b *event.Batch) error {
 	b.Reset()
+	r.m.held = 0
 	for r.place != placeEnd {
-		if n := len(b.Events); n >= event.DefaultBatch && (!r.m.devices.waiting() || n >= maxHeld) {
+		if n := len(b.Events); n >= event.DefaultBatch && (!r.m.devices.waiting() || n >= maxHeld) || r.m.held > maxHeldText {
 			break
 		}
 		r.step(b)
@@ -127,7 +130,6 @@ func (r *reader) begin() {
 		w.pos += 3
 		return
 	}
-	r.first = true
 	switch w.buf[w.pos] {
 	case '[':
 		r.place, r.list, r.bare = placeList, listEvents, true
@@ -149,7 +151,6 @@ func (r *reader) element(b *event.Batch) {
 	case c == ']' && r.list != listFrames, c == '}' && r.list == listFrames:
 		w.pos++
 		r.place = placeObject
-		r.first = false
 		if r.bare {
 			r.place = placeAfter
 		}

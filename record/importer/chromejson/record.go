@@ -8,7 +8,8 @@ func (s span) set() bool { return s.to > s.from }
 // record is one event as it stands in the window. Spans of texts lie between
 // their quotes; a span that is not set is absent or empty.
 type record struct {
-	ph             byte // first byte of the phase, 0 if it has none
+	ph             byte // the phase, 0 if it has none or one that is no single character
+	phase          token
 	name, cat      span
 	nameFl, catFl  uint8
 	pid, tid       token
@@ -256,10 +257,13 @@ func (x *lexer) object(r *record, i int) int {
 }
 
 func (x *lexer) phase(r *record, i int) int {
-	var t token
-	n := x.token(i, &t)
+	t := &r.phase
+	n := x.token(i, t)
 	if n > 0 && t.kind == tokenText && t.set() {
-		r.ph, r.hasPh = x.b[t.from], true
+		r.ph, r.hasPh = 0, true
+		if t.to-t.from == 1 {
+			r.ph = x.b[t.from]
+		}
 	}
 	return n
 }

@@ -106,6 +106,32 @@ func TestHuge(t *testing.T) {
 	}
 }
 
+// TestBatchBounds: a batch holds neither many events more than it should nor
+// endless arguments, also while the process of device work is not known.
+func TestBatchBounds(t *testing.T) {
+	work := `{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1,"args":{"stream":7,"a":"` + strings.Repeat("x", 1<<10) + `"}},`
+	in := "[" + strings.Repeat(work, 40<<10)
+	got, err := open(importer.Input{R: strings.NewReader(in)}, importer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b event.Batch
+	n := 0
+	for got.Next(&b) == nil {
+		n += len(b.Events)
+		text := 0
+		for i := range b.Events {
+			text += len(b.Events[i].Str(event.FieldArgs))
+		}
+		if len(b.Events) > maxHeld || text > maxHeldText+maxArgs {
+			t.Fatalf("a batch of %d events with %d bytes", len(b.Events), text)
+		}
+	}
+	if n != 40<<10+1 { // and the device
+		t.Errorf("%d events", n)
+	}
+}
+
 // TestMembers: what stands beside the events is read wherever it stands, and
 // what is too long to keep is counted.
 func TestMembers(t *testing.T) {

@@ -3,6 +3,7 @@ package chromejson
 import (
 	"bytes"
 	"errors"
+	"io"
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/ftrace"
@@ -33,7 +34,7 @@ func (s *systemTrace) read(b *event.Batch) {
 		if c == '"' {
 			w.pos++
 			s.emit(b)
-			s.r.place, s.r.first = placeObject, false
+			s.r.place = placeObject
 			return
 		}
 		if c != '\\' {
@@ -67,7 +68,7 @@ func (s *systemTrace) read(b *event.Batch) {
 	s.emit(b)
 	s.r.at = w.offset(w.end)
 	err := w.err
-	if err.Error() == "EOF" {
+	if err == io.EOF {
 		err = errors.New("ends in the middle of systemTraceEvents")
 	}
 	s.r.stop(err, "what is whole before it is kept; fetch or record the file again for the rest")
