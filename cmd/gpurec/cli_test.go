@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 )
 
 // The test binary is the program itself when this is set.
@@ -103,6 +104,7 @@ func TestUsageErrors(t *testing.T) {
 		{"record", "--max-size", "much", "--", "true"},
 		{"report", trace, "--max-memory", "3"},
 		{"doctor", "who"},
+		{"info", trace, "--from", "none"},
 		{"export", trace, "-o", "-", "--format", "parquet"},
 		{"export", trace, "-o", pipe, "--format", "perfetto"},
 		{"convert", trace, pipe, "--format", "parquet"},
@@ -116,6 +118,25 @@ func TestUsageErrors(t *testing.T) {
 	// A device or pipe is not replaced by a file.
 	if st, err := os.Lstat(pipe); err != nil || st.Mode().Type() != os.ModeNamedPipe {
 		t.Errorf("pipe: %v, %v", st, err)
+	}
+}
+
+func TestHelpFits(t *testing.T) {
+	verbs := [][]string{{"--help"}}
+	for _, c := range newApp().Commands {
+		verbs = append(verbs, []string{c.Name, "--help"})
+	}
+	for _, args := range verbs {
+		for line := range strings.Lines(must(t, args...)) {
+			if n := utf8.RuneCountInString(line) - 1; n > 120 {
+				t.Errorf("%v: %d columns: %s", args, n, line)
+			}
+		}
+	}
+	for _, want := range []string{"-e, --event SYSTEM:EVENT …", "-o, --output FILE ", "(default: run.gpurec)"} {
+		if help := must(t, "record", "--help"); !strings.Contains(help, want) {
+			t.Errorf("record --help lacks %q:\n%s", want, help)
+		}
 	}
 }
 

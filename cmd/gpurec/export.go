@@ -10,14 +10,14 @@ var errInterrupted = errors.New("interrupted; nothing was written")
 
 func exportFlags() []cli.Flag {
 	return append(inputFlags(),
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: run.pftrace, run.pftrace.gz, or a directory (Parquet)"},
-		&cli.StringFlag{Name: "format", Usage: "output `FORMAT` instead of the one that OUT's suffix names"})
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: *.pftrace or *.pftrace.gz (Perfetto), DIR/ (Parquet), - (standard output)"},
+		&cli.StringFlag{Name: "format", Usage: "write `FORMAT`, whatever OUT is called: " + exporterNames()})
 }
 
 func exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "export",
-		Usage:     "write a log as Perfetto or Parquet",
+		Usage:     "write a log or trace for Perfetto (.pftrace) or as Parquet tables (a directory)",
 		ArgsUsage: "run.gpurec -o OUT",
 		Flags:     exportFlags(),
 		Action: func(c *cli.Context) error {
@@ -36,7 +36,7 @@ func exportCommand() *cli.Command {
 func convertCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
-		Usage:     "import, correlate and export in one step",
+		Usage:     "the same as export, with the output as second argument",
 		ArgsUsage: "IN OUT",
 		Flags:     exportFlags(),
 		Action: func(c *cli.Context) error {

@@ -19,7 +19,7 @@ func importCommand() *cli.Command {
 		Usage:     "turn a foreign trace into a log",
 		ArgsUsage: "FILE -o run.gpurec",
 		Flags: append(inputFlags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the log to write; - is standard output"}),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the log to `FILE`; - is standard output"}),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {

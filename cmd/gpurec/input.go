@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
@@ -42,9 +43,9 @@ type input struct {
 // inputFlags are common to all commands that read traces.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "from", Usage: "read the input as `FORMAT` instead of recognising it"},
+		&cli.StringFlag{Name: "from", Usage: "read the input as `FORMAT` instead of recognising it: gpurec, " + importerNames()},
 		&cli.StringFlag{Name: "clock", Usage: "name of the input's `CLOCK` where the input does not say (boottime, monotonic, realtime, …)"},
-		&cli.StringFlag{Name: "max-memory", Value: "256M", Usage: "memory for putting events and rows in order, before files are used"},
+		&cli.StringFlag{Name: "max-memory", Value: "256M", Usage: "`SIZE` of the memory for putting events and rows in order; beyond it files are used"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but errors"},
 	}
 }
@@ -67,6 +68,9 @@ func (in *input) open(c *cli.Context, s *importer.Stream) error {
 	if from == "gpurec" || from == "" && gpulog.Sniff(s.Head) {
 		in.format = "gpurec"
 		return in.openLog(s)
+	}
+	if from != "" && !slices.ContainsFunc(importers(), func(f importer.Format) bool { return f.Name == from }) {
+		return usageError("--from %q is not known; known are gpurec, %s", from, importerNames())
 	}
 	f, err := importer.Detect(s, importers(), from)
 	if err != nil {

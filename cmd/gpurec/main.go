@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/gpurec/gpurec/record"
@@ -62,10 +63,15 @@ func main() {
 }
 
 func newApp() *cli.App {
+	cli.FlagStringer = flagText
 	app := &cli.App{
-		Name:                   "gpurec",
-		Usage:                  "record, convert, join and export Linux GPU traces",
-		Version:                toolVersion(),
+		Name:    "gpurec",
+		Usage:   "record, convert, join and export Linux GPU traces",
+		Version: toolVersion(),
+		Description: "record writes a log (run.gpurec); every other command reads logs and foreign traces alike:\n" +
+			strings.Join(lines(importerNames()+"; plain, gzip or zstd; - is standard input.", 100), "\n") + "\n\n" +
+			"Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but part of the input could not be read;\n" +
+			"record returns its command's.",
 		HideHelpCommand:        true,
 		UseShortOptionHandling: true,
 		// Errors are printed once, by main.

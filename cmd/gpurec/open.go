@@ -32,7 +32,7 @@ func openCommand() *cli.Command {
 		Flags: append(inputFlags(),
 			&cli.StringFlag{Name: "browser", Usage: "start `PROGRAM` instead of the desktop's browser; none prints the address only"},
 			&cli.StringFlag{Name: "origin", Value: uiOrigin, Usage: "`URL` of the Perfetto UI, for an installation of your own"},
-			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "end if nobody has begun to fetch after so long"}),
+			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "end if nobody has begun to fetch after `TIME`"}),
 		Action: openAction,
 	}
 }

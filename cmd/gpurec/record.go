@@ -20,7 +20,7 @@ func recordCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: record.DefaultOutput, Usage: "write the log to `FILE`; - is standard output; an existing file becomes FILE.old"},
 			&cli.IntSliceFlag{Name: "pid", Aliases: []string{"p"}, Usage: "record the running process `PID` and its children (several: -p 12,34); a command after -- then says how long"},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "record the whole system; a command after -- then says how long"},
-			&cli.StringSliceFlag{Name: "probe", Usage: "record only these groups of BPF probes: api, ioctl, sched, fence, task; none for no BPF"},
+			&cli.StringSliceFlag{Name: "probe", Usage: "record only this `GROUP` of BPF probes (several: api,ioctl): api, ioctl, sched, fence, task; none for no BPF"},
 			&cli.StringSliceFlag{Name: "event", Aliases: []string{"e"}, Usage: "also record the tracepoint `SYSTEM:EVENT` through ftrace (globs allowed)"},
 			&cli.BoolFlag{Name: "events-of-target", Usage: "only those --event raised by the recorded processes themselves"},
 			&cli.StringFlag{Name: "duration", Usage: "end the recording (not the command) after `TIME`: 30s, 5m; seconds without a unit"},
