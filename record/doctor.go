@@ -106,6 +106,9 @@ func (r *Report) notes() {
 	if !r.Root {
 		note("not root: capabilities bpf and perfmon give API calls and the scheduler, dac_read_search tracepoint ids, dac_override ftrace: setcap cap_bpf,cap_perfmon,cap_dac_read_search+ep on the gpurec binary, or sudo gpurec record")
 	}
+	if !ownPIDs() {
+		note("this is a pid namespace of its own (a container): only record -a works here; run gpurec on the host or in a container with --pid=host")
+	}
 	if len(r.Devices) == 0 {
 		note("no GPU found in /sys/class/drm, /sys/bus/pci and /proc/driver/nvidia: calls of GPU libraries can be recorded all the same")
 	}

@@ -74,7 +74,7 @@ func (s *session) identity() []event.Event {
 		out = append(out, d.event(now))
 	}
 	pids := s.target.PIDs
-	if s.target.All {
+	if s.target.All && !s.foreign {
 		pids = numericDir("/proc")
 	}
 	if !s.target.Command {
@@ -82,7 +82,7 @@ func (s *session) identity() []event.Event {
 			if s.cmd != nil && pid == s.cmd.pid() {
 				continue // it still runs gpurec: its own comes after its execve
 			}
-			out = append(out, processEvents(pid)...)
+			out = append(out, s.known(pid)...)
 		}
 	}
 	return out
@@ -90,11 +90,13 @@ func (s *session) identity() []event.Event {
 
 // commandIdentity returns what the command is right after its execve. It may
 // have ended already: then what is known of it without /proc.
-func (s *session) commandIdentity() []event.Event {
+//
+// began is a time at which the process was there for sure.
+func (s *session) commandIdentity(began event.Time) []event.Event {
 	if evs := processEvents(s.cmd.pid()); len(evs) > 0 && evs[0].Str(event.FieldCmdline) != "" {
 		return evs
 	}
-	e := event.New(event.KindProcess, clock.Boottime())
+	e := event.New(event.KindProcess, began)
 	e.PID, e.TID = int32(s.cmd.pid()), int32(s.cmd.pid())
 	name := s.cmd.path[strings.LastIndexByte(s.cmd.path, '/')+1:]
 	e.SetStr(event.FieldName, name[:min(len(name), 15)]) // as the kernel cuts it (TASK_COMM_LEN)
@@ -110,13 +112,18 @@ func (s *session) commandIdentity() []event.Event {
 const maxCmdline = 4096
 
 // processEvents tells what /proc knows of a process and its threads; nothing
-// if it has ended. The start is exact to the tick of /proc, 10 ms.
+// if it has ended: a number seen again after its exit would be another process.
+// The start is exact to the tick of /proc, 10 ms.
 func processEvents(pid int) []event.Event {
+	now := clock.Boottime() // before the look: who isn't exiting then has its exit event later
 	st, err := readStat(pid)
 	if err != nil {
 		return nil
 	}
-	now := clock.Boottime()
+	tids := numericDir(fmt.Sprintf("/proc/%d/task", pid))
+	if st.exiting && len(tids) < 2 {
+		return nil // with others, only its first thread has ended
+	}
 	p := event.New(event.KindProcess, now)
 	p.PID, p.TID = int32(pid), int32(pid)
 	p.SetStr(event.FieldName, st.comm)
@@ -127,14 +134,15 @@ func processEvents(pid int) []event.Event {
 		p.SetStr(event.FieldCmdline, string(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
 	}
 	out := []event.Event{p}
-	for _, tid := range numericDir(fmt.Sprintf("/proc/%d/task", pid)) {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
-		if err != nil {
+	for _, tid := range tids {
+		now := clock.Boottime()
+		st, err := readStatFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+		if err != nil || st.exiting {
 			continue // it has just ended
 		}
 		t := event.New(event.KindThread, now)
 		t.PID, t.TID = int32(pid), int32(tid)
-		t.SetStr(event.FieldName, strings.TrimSuffix(string(b), "\n"))
+		t.SetStr(event.FieldName, st.comm)
 		out = append(out, t)
 	}
 	return out

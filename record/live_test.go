@@ -253,3 +253,22 @@ func TestUnknownEventIsAnError(t *testing.T) {
 		t.Errorf("it said %q, want one line", r.stderr.String())
 	}
 }
+
+// In a pid namespace the numbers of processes mean others to the kernel: a
+// recording of nothing, or of a stranger, must not pass for one of the target.
+func TestOtherPIDNamespace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes a pid namespace")
+	}
+	for _, spec := range []recorderSpec{{Command: []string{"/bin/true"}}, {Command: []string{"/bin/true"}, Probes: []string{"api"}}} {
+		r := prepareRecorder(t, spec)
+		r.cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID
+		if err := r.cmd.Start(); err != nil {
+			t.Skipf("needs pid namespaces: %v", err)
+		}
+		got := r.wait()
+		if asked := len(spec.Probes) > 0; asked && got != 125 || !strings.Contains(r.stderr.String(), "pid namespace") {
+			t.Errorf("%v: status %d, it said %s", spec.Probes, got, r.stderr.String())
+		}
+	}
+}

@@ -30,6 +30,16 @@ type recorder struct {
 // startRecorder runs the recorder of spec; its Output is set if it is empty.
 func startRecorder(t *testing.T, spec recorderSpec) *recorder {
 	t.Helper()
+	r := prepareRecorder(t, spec)
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// prepareRecorder makes a recorder that has not started yet.
+func prepareRecorder(t *testing.T, spec recorderSpec) *recorder {
+	t.Helper()
 	if spec.Output == "" {
 		spec.Output = filepath.Join(t.TempDir(), "run.gpurec")
 	}
@@ -43,10 +53,11 @@ func startRecorder(t *testing.T, spec recorderSpec) *recorder {
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	r.cmd.WaitDelay = 100 * time.Millisecond // a command that runs on keeps standard error open
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.cmd.Process.Kill() })
+	t.Cleanup(func() {
+		if r.cmd.Process != nil {
+			r.cmd.Process.Kill()
+		}
+	})
 	return r
 }
 

@@ -42,6 +42,7 @@ type session struct {
 	guard   *guard
 	cmd     *command
 	target  Target
+	foreign bool // pids here are not those of the kernel's events
 	streams []*stream
 	out     *output
 	log     *journal
@@ -74,7 +75,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &session{o: &o, warn: o.Warn, begin: time.Now(), cpu: cpuTime()}
+	s := &session{o: &o, warn: o.Warn, begin: time.Now(), cpu: cpuTime(), foreign: !ownPIDs()}
 	if s.warn == nil {
 		s.warn = func(string) {}
 	}
@@ -235,7 +236,7 @@ func (s *session) start() error {
 	if err := s.cmd.run(); err != nil {
 		return err
 	}
-	if s.target.All || s.target.Command {
+	if s.target.Command || s.target.All && !s.foreign {
 		s.log.write("identity", s.commandIdentity())
 	}
 	return nil

@@ -77,7 +77,12 @@ func named(name string, err error) error {
 // attachStandard attaches BPF probes, then ftrace for the events asked for and
 // for what BPF could have but this kernel does not let it.
 func (s *session) attachStandard() error {
-	if s.o.Probes == nil || len(s.o.Probes) > 0 {
+	bpfWanted := s.o.Probes == nil || len(s.o.Probes) > 0
+	if bpfWanted && s.foreign && !s.target.All {
+		if s.refused = append(s.refused, errNamespace); len(s.o.Probes) > 0 {
+			return errNamespace
+		}
+	} else if bpfWanted {
 		err := s.try(bpf.New(bpf.Options{
 			PIDs: s.roots(), All: s.target.All,
 			Groups: s.o.Probes, Require: s.require(),

@@ -62,7 +62,7 @@ func (s *session) record(ctx context.Context) string {
 				}
 			}
 		case pid := <-s.execs:
-			s.log.write("identity", processEvents(int(pid)))
+			s.log.write("identity", s.known(int(pid)))
 		case <-tick.C:
 			n++
 			s.tick(n%2 == 0)
