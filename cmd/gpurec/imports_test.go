@@ -40,6 +40,9 @@ var rooms = []room{
 	{"correlate", []string{"record/event", "record/gpu", "record/clock"}, nil},
 	{"export", []string{"correlate", "record/event", "protos/"}, nil},
 	{"export/parquet", []string{"correlate", "record/event", "protos/", "export"}, []string{"parquet-go", "klauspost/compress"}},
+	{"export/picture", []string{"correlate", "record/event", "export"}, nil},
+	{"export/perfetto", []string{"correlate", "record/event", "protos/", "export", "export/picture"}, []string{"protobuf", "klauspost/compress"}},
+	{"export/chromejson", []string{"correlate", "record/event", "export", "export/picture"}, []string{"klauspost/compress"}},
 	{"export/perfetto/", []string{"correlate", "record/event", "protos/", "export", "export/perfetto"}, []string{"protobuf", "klauspost/compress"}},
 	{"export/", []string{"correlate", "record/event", "protos/", "export"}, []string{"protobuf", "klauspost/compress"}},
 }

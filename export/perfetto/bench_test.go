@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
+	"github.com/gpurec/gpurec/export/picture"
 )
 
 // batch makes the rows of n jobs from id on: each with an API call, an ioctl,
@@ -99,15 +100,16 @@ func cpuTime(b *testing.B) time.Duration {
 // BenchmarkEvent writes single events: the encoding without sorting.
 func BenchmarkEvent(b *testing.B) {
 	b.ReportAllocs()
-	w := newEventWriter(newPackets(io.Discard))
+	var w picture.Pen = newPen(newPackets(io.Discard))
+	t := &picture.Track{ID: 12, Name: "x"}
 	for i := int64(0); b.Loop(); i++ {
-		w.start(typeBegin, 12, i)
-		w.name("cuLaunchKernel")
-		w.category(catIoctl)
-		w.argInt(argIoctlID, i)
-		w.argStr(argDevice, "amdgpu")
-		w.flow(uint64(i))
-		w.end()
-		w.sliceEnd(12, i)
+		w.Begin(t, i, i)
+		w.Name("cuLaunchKernel")
+		w.CategoryText("ioctl")
+		w.Int(0, i)
+		w.Str(1, "amdgpu")
+		w.Flow(picture.Flow{ID: uint64(i)})
+		w.Done()
+		w.End(t, i)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gpurec/gpurec/export/picture"
 )
 
 // Event types.
@@ -41,12 +43,15 @@ type table struct {
 	ids   map[string]uint64
 }
 
-// eventWriter writes the TrackEvents of sequence 2. One event is built at a
-// time: start, then name, category and arguments, then end.
-type eventWriter struct {
+// pen is a [picture.Pen]: it writes the TrackEvents of sequence 2, one at a
+// time, and before each what it needs: descriptors and interned strings.
+type pen struct {
 	out      *packets
-	cats     [numCategories]uint64
-	args     [numArgs]uint64
+	tracks   trackWriter
+	cpus     bundles
+	scene    *picture.Scene
+	cats     [picture.NumCategories]uint64
+	args     [picture.NumArgs]uint64
 	words    [256]uint64
 	catNames table
 	names    table
@@ -63,15 +68,17 @@ type eventWriter struct {
 	t        int64
 }
 
-func newEventWriter(out *packets) *eventWriter {
-	w := &eventWriter{out: out}
+var _ picture.Pen = (*pen)(nil)
+
+func newPen(out *packets) *pen {
+	w := &pen{out: out, tracks: trackWriter{out: out}, cpus: bundles{out: out, cpu: -1}}
 	w.catNames.field, w.names.field, w.strs.field = 1, 2, 29
 	w.forget()
 	return w
 }
 
 // forget drops all interned strings; the next packet says that they are gone.
-func (w *eventWriter) forget() {
+func (w *pen) forget() {
 	clear(w.cats[:])
 	clear(w.args[:])
 	clear(w.words[:])
@@ -81,7 +88,7 @@ func (w *eventWriter) forget() {
 }
 
 // start begins an event on a track.
-func (w *eventWriter) start(typ byte, track uint64, t int64) {
+func (w *pen) start(typ byte, track uint64, t int64) {
 	if w.interned > maxInterned || w.bytes > maxInternedBytes {
 		w.forget()
 	}
@@ -91,9 +98,9 @@ func (w *eventWriter) start(typ byte, track uint64, t int64) {
 	w.ev = binary.AppendUvarint(w.ev, track)
 }
 
-// end writes the event. All lengths are known: the packet is put together in
+// Done writes the event. All lengths are known: the packet is put together in
 // the output, with one copy.
-func (w *eventWriter) end() {
+func (w *pen) Done() {
 	flags := byte(flagNeeds)
 	if w.fresh {
 		flags, w.fresh = flagCleared, false
@@ -118,7 +125,7 @@ func (w *eventWriter) end() {
 }
 
 // define adds a new interned string to the packet.
-func (w *eventWriter) define(field byte, iid uint64, s string) {
+func (w *pen) define(field byte, iid uint64, s string) {
 	var e [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(e[:], iid)
 	body := 1 + n + 1 + uvarintLen(uint64(len(s))) + len(s)
@@ -147,7 +154,7 @@ func valid(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-func (w *eventWriter) intern(t *table, s string) uint64 {
+func (w *pen) intern(t *table, s string) uint64 {
 	if id, ok := t.ids[s]; ok {
 		return id
 	}
@@ -157,14 +164,14 @@ func (w *eventWriter) intern(t *table, s string) uint64 {
 	return id
 }
 
-func (w *eventWriter) internBytes(t *table, s []byte) uint64 {
+func (w *pen) internBytes(t *table, s []byte) uint64 {
 	if id, ok := t.ids[string(s)]; ok {
 		return id
 	}
 	return w.intern(t, string(s))
 }
 
-func (w *eventWriter) name(s string) {
+func (w *pen) Name(s string) {
 	w.ev = append(w.ev, teName<<3)
 	w.ev = binary.AppendUvarint(w.ev, w.intern(&w.names, s))
 }
@@ -173,8 +180,8 @@ func (w *eventWriter) name(s string) {
 // shorter in place than interned.
 const maxOnce = 40
 
-// nameOnce is name for one that hardly comes again.
-func (w *eventWriter) nameOnce(s []byte) {
+// NameOnce is name for one that hardly comes again.
+func (w *pen) NameOnce(s []byte) {
 	if len(s) > maxOnce || !utf8.Valid(s) {
 		w.ev = binary.AppendUvarint(append(w.ev, teName<<3), w.internBytes(&w.names, s))
 		return
@@ -182,16 +189,16 @@ func (w *eventWriter) nameOnce(s []byte) {
 	w.ev = append(append(w.ev, teNameText0, teNameText1, byte(len(s))), s...)
 }
 
-func (w *eventWriter) category(c category) {
+func (w *pen) Category(c picture.Category) {
 	if w.cats[c] == 0 {
-		w.cats[c] = w.intern(&w.catNames, categoryNames[c])
+		w.cats[c] = w.intern(&w.catNames, c.String())
 	}
 	w.ev = append(w.ev, teCategories<<3)
 	w.ev = binary.AppendUvarint(w.ev, w.cats[c])
 }
 
-// categoryOf is category for one that the source names.
-func (w *eventWriter) categoryOf(s string) {
+// CategoryText is category for one that the source names.
+func (w *pen) CategoryText(s string) {
 	if s == "" {
 		return
 	}
@@ -199,17 +206,17 @@ func (w *eventWriter) categoryOf(s string) {
 	w.ev = binary.AppendUvarint(w.ev, w.intern(&w.catNames, s))
 }
 
-func (w *eventWriter) argID(a arg) uint64 {
+func (w *pen) argID(a picture.Arg) uint64 {
 	if w.args[a] == 0 {
 		w.nextArg++
 		w.args[a] = w.nextArg
-		w.define(3, w.nextArg, argNames[a])
+		w.define(3, w.nextArg, a.String())
 	}
 	return w.args[a]
 }
 
 // annotate adds an argument whose value is a varint: at most 23 bytes.
-func (w *eventWriter) annotate(a arg, tag uint64, v uint64) {
+func (w *pen) annotate(a picture.Arg, tag uint64, v uint64) {
 	id := w.argID(a)
 	i := len(w.ev)
 	b := append(w.ev, teAnnotations<<3|2, 0, 1<<3)
@@ -220,10 +227,10 @@ func (w *eventWriter) annotate(a arg, tag uint64, v uint64) {
 	w.ev = b
 }
 
-func (w *eventWriter) argInt(a arg, v int64) { w.annotate(a, 4, uint64(v)) }
+func (w *pen) Int(a picture.Arg, v int64) { w.annotate(a, 4, uint64(v)) }
 
-// argUint writes v as int_value where it fits, as all numbers of a trace are.
-func (w *eventWriter) argUint(a arg, v uint64) {
+// Uint writes v as int_value where it fits, as all numbers of a trace are.
+func (w *pen) Uint(a picture.Arg, v uint64) {
 	if v > math.MaxInt64 {
 		w.annotate(a, 3, v)
 		return
@@ -231,32 +238,32 @@ func (w *eventWriter) argUint(a arg, v uint64) {
 	w.annotate(a, 4, v)
 }
 
-func (w *eventWriter) argTrue(a arg) { w.annotate(a, 2, 1) }
+func (w *pen) True(a picture.Arg) { w.annotate(a, 2, 1) }
 
-// argStr writes a string; "" is unknown and not written.
-func (w *eventWriter) argStr(a arg, s string) {
+// Str writes a string; "" is unknown and not written.
+func (w *pen) Str(a picture.Arg, s string) {
 	if s != "" {
 		w.annotate(a, 17, w.intern(&w.strs, s))
 	}
 }
 
-func (w *eventWriter) argBytes(a arg, s []byte) { w.annotate(a, 17, w.internBytes(&w.strs, s)) }
+func (w *pen) Bytes(a picture.Arg, s []byte) { w.annotate(a, 17, w.internBytes(&w.strs, s)) }
 
-// argPair writes "context:seqno", in place: it is shorter than what interning takes.
-func (w *eventWriter) argPair(a arg, context, seqno uint64) {
+// Pair writes "context:seqno", in place: it is shorter than what interning takes.
+func (w *pen) Pair(a picture.Arg, context, seqno uint64) {
 	id := w.argID(a)
 	i := len(w.ev)
 	b := binary.AppendUvarint(append(w.ev, teAnnotations<<3|2, 0, 1<<3), id)
 	b = append(b, 6<<3|2, 0)
 	j := len(b)
-	b = appendPair(b, context, seqno)
+	b = picture.AppendPair(b, context, seqno)
 	b[j-1] = byte(len(b) - j)
 	b[i+1] = byte(len(b) - i - 2)
 	w.ev = b
 }
 
-// argText writes a string that will hardly come again: it is not interned.
-func (w *eventWriter) argText(a arg, s string) {
+// Text writes a string that will hardly come again: it is not interned.
+func (w *pen) Text(a picture.Arg, s string) {
 	if s == "" {
 		return
 	}
@@ -266,31 +273,25 @@ func (w *eventWriter) argText(a arg, s string) {
 	w.ev = appendBytes(w.ev, teAnnotations, w.sub)
 }
 
-// word is a string that is known by a small number; its iid is remembered.
-type word struct {
-	n    uint8
-	text string
-}
-
-func (w *eventWriter) wordID(x word) uint64 {
-	if w.words[x.n] == 0 {
-		w.words[x.n] = w.intern(&w.strs, x.text)
+func (w *pen) wordID(x picture.Word) uint64 {
+	if w.words[x.N] == 0 {
+		w.words[x.N] = w.intern(&w.strs, x.Text)
 	}
-	return w.words[x.n]
+	return w.words[x.N]
 }
 
-// linkBegin, link and linkEnd write the dictionary `links`.
-func (w *eventWriter) linkBegin() { w.dict = appendUint(w.dict[:0], 1, w.argID(argLinks)) }
+// LinksBegin, Link and LinksEnd write the dictionary `links`.
+func (w *pen) LinksBegin() { w.dict = appendUint(w.dict[:0], 1, w.argID(picture.ArgLinks)) }
 
-func (w *eventWriter) link(key arg, rule, confidence word) {
+func (w *pen) Link(key picture.Arg, rule, confidence picture.Word) {
 	b := appendUint(w.sub[:0], 1, w.argID(key))
-	b = w.linkPart(b, argRule, rule)
-	b = w.linkPart(b, argConfidence, confidence)
+	b = w.linkPart(b, picture.ArgRule, rule)
+	b = w.linkPart(b, picture.ArgConfidence, confidence)
 	w.sub = b
 	w.dict = appendBytes(w.dict, 11, b)
 }
 
-func (w *eventWriter) linkPart(b []byte, a arg, v word) []byte {
+func (w *pen) linkPart(b []byte, a picture.Arg, v picture.Word) []byte {
 	id, iid := w.argID(a), w.wordID(v)
 	i := len(b)
 	b = append(b, 11<<3|2, 0, 1<<3)
@@ -301,41 +302,53 @@ func (w *eventWriter) linkPart(b []byte, a arg, v word) []byte {
 	return b
 }
 
-func (w *eventWriter) linkEnd() { w.ev = appendBytes(w.ev, teAnnotations, w.dict) }
+func (w *pen) LinksEnd() { w.ev = appendBytes(w.ev, teAnnotations, w.dict) }
 
-func (w *eventWriter) flow(id uint64) { w.ev = appendFixed64(w.ev, teFlows, id) }
+// Flow implements [picture.Pen]: Perfetto points the arrow by the starts.
+func (w *pen) Flow(f picture.Flow) { w.ev = appendFixed64(w.ev, teFlows, f.ID) }
 
-// correlation sets the text by which the UI picks the colour.
-func (w *eventWriter) correlation(s []byte) {
+// Colour sets the text by which the UI picks the colour.
+func (w *pen) Colour(s []byte) {
 	w.ev = appendBytes(w.ev, 53, s)
 }
 
-// sliceEnd closes the innermost open slice of a track.
-func (w *eventWriter) sliceEnd(track uint64, t int64) {
+// End implements [picture.Pen].
+func (w *pen) End(t *picture.Track, at int64) {
 	if w.fresh {
-		w.start(typeEnd, track, t)
-		w.end()
+		w.start(typeEnd, t.ID, at)
+		w.Done()
 		return
 	}
 	// The commonest packet, at most 32 bytes, straight into the output.
 	p := w.out
 	i := len(p.out)
-	b := p.appendHead(append(p.out, 1<<3|2, 0), seqEvents, flagNeeds, t)
+	b := p.appendHead(append(p.out, 1<<3|2, 0), seqEvents, flagNeeds, at)
 	j := len(b)
-	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2, 0, teType<<3, typeEnd, teTrack<<3), track)
+	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2, 0, teType<<3, typeEnd, teTrack<<3), t.ID)
 	b[j+1], b[i+1] = byte(len(b)-j-2), byte(len(b)-i-2)
 	p.out = b
 	p.sent()
 }
 
-func (w *eventWriter) count(track uint64, t int64, v int64) {
-	w.start(typeCounter, track, t)
+// Begin implements [picture.Pen]. The end is told by End.
+func (w *pen) Begin(t *picture.Track, start, _ int64) { w.start(typeBegin, w.tracks.id(t), start) }
+
+// Instant implements [picture.Pen].
+func (w *pen) Instant(t *picture.Track, at int64) { w.start(typeInstant, w.tracks.id(t), at) }
+
+// Count implements [picture.Pen].
+func (w *pen) Count(t *picture.Track, at, v int64) {
+	w.start(typeCounter, w.tracks.id(t), at)
 	w.ev = appendInt(w.ev, teCounter, v)
-	w.end()
+	w.Done()
 }
 
-func (w *eventWriter) countReal(track uint64, t int64, v float64) {
-	w.start(typeCounter, track, t)
+// CountReal implements [picture.Pen].
+func (w *pen) CountReal(t *picture.Track, at int64, v float64) {
+	w.start(typeCounter, w.tracks.id(t), at)
 	w.ev = appendFixed64(w.ev, teDouble, math.Float64bits(v))
-	w.end()
+	w.Done()
 }
+
+// Err implements [picture.Pen].
+func (w *pen) Err() error { return w.out.err }

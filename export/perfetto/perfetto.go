@@ -1,8 +1,6 @@
 // Package perfetto writes traces for ui.perfetto.dev. What is drawn, where and
-// why is described in docs/perfetto.md.
-//
-// Rows are sorted in bounded memory as they come and drawn at the end, in
-// order of time: tracks, lanes, ranks and arrows need the whole trace.
+// why is described in docs/perfetto.md: [picture] lays it out, and this package
+// writes it down as packets.
 package perfetto
 
 import (
@@ -17,6 +15,7 @@ import (
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
+	"github.com/gpurec/gpurec/export/picture"
 	"github.com/gpurec/gpurec/record/event"
 )
 
@@ -34,28 +33,18 @@ func Format() export.Format {
 // Writer is an [export.Sink] that writes one trace.
 type Writer struct {
 	path string // "-": standard output
-	o    export.Options
-	m    *model
-	rows *rowSorters
-	tool string
-
-	anomalies []correlate.AnomalyRow
-	temp      string
-	size      int64
-	slices    int64
+	pic  *picture.Picture
+	temp string
+	size int64
 }
 
 // New returns a writer to path, which appears when [Writer.End] returns; "-"
 // is standard output. It fails if the directory of path cannot be written.
 func New(path string, o export.Options) (*Writer, error) {
-	if o.MaxMemory <= 0 {
-		o.MaxMemory = 256 << 20
-	}
 	if o.TempDir == "" && path != "-" {
 		o.TempDir = filepath.Dir(path)
 	}
-	w := &Writer{path: path, o: o, m: newModel(), tool: o.Tool}
-	w.rows = newRowSorters(o.MaxMemory, o.TempDir)
+	w := &Writer{path: path, pic: picture.New(o)}
 	if path == "-" {
 		return w, nil
 	}
@@ -82,6 +71,9 @@ func createBeside(path string) (*os.File, error) {
 // Begin implements [export.Sink]. All that Meta tells is taken at the end.
 func (w *Writer) Begin(*event.Meta) error { return nil }
 
+// Write implements [export.Sink].
+func (w *Writer) Write(r *correlate.Rows) error { return w.pic.Write(r) }
+
 // End draws everything and gives the file its name.
 func (w *Writer) End(sum *correlate.Summary) error {
 	err := w.write(sum)
@@ -93,7 +85,7 @@ func (w *Writer) End(sum *correlate.Summary) error {
 		return fmt.Errorf("write %s: %w", w.path, err)
 	}
 	w.temp = ""
-	return w.rows.close()
+	return w.pic.Close()
 }
 
 // Abort removes what was written.
@@ -102,14 +94,14 @@ func (w *Writer) Abort() {
 		_ = os.Remove(w.temp) // it may be gone already
 		w.temp = ""
 	}
-	_ = w.rows.close() // only frees
+	_ = w.pic.Close() // only frees
 }
 
 // Counters holds what could not be drawn as it is. It is complete after End.
-func (w *Writer) Counters() *event.Counters { return &w.m.counters }
+func (w *Writer) Counters() *event.Counters { return w.pic.Counters() }
 
-// Slices returns the number of slices drawn, Size the bytes before compression.
-func (w *Writer) Slices() int64 { return w.slices }
+// Slices returns the number of slices drawn.
+func (w *Writer) Slices() int64 { return w.pic.Slices() }
 
 // Size returns the bytes of the trace before compression.
 func (w *Writer) Size() int64 { return w.size }
@@ -138,11 +130,10 @@ func (w *Writer) write(sum *correlate.Summary) (err error) {
 
 func (w *Writer) draw(to io.Writer, sum *correlate.Summary) error {
 	out := newPackets(to)
-	d := newDrawer(w, out, sum)
-	if err := d.run(); err != nil {
+	if err := w.pic.Draw(sum, newPen(out)); err != nil {
 		return err
 	}
 	err := out.flush()
-	w.size, w.slices = out.n, d.slices
+	w.size = out.n
 	return err
 }

@@ -275,7 +275,7 @@ process 3 > thread 4 | hip | a | 10-20
 process 3 > thread 4 > overlapping | hip | b | 15-25
 process 3 > thread 4 > overlapping | hip | c | 18-28
 process 3 > thread 4 | hip | d | 26-60
-gpurec > anomalies | anomaly | perfetto_overlapping | 60`)
+gpurec > anomalies | anomaly | picture_overlapping | 60`)
 	if r := rep.Slices[1].Str("unmatched_reason"); r != "lost" {
 		t.Errorf("b: reason %q", r)
 	}
@@ -349,7 +349,7 @@ job.queued x #6 (ESRCH) 48-60
 job.running x #3 50-100 after_stop
 job.running job 1:42 70-100 after_stop`)
 	for _, i := range rep.Instants {
-		if i.Name == "perfetto_no_time" && i.Args["count"] == int64(1) {
+		if i.Name == "picture_no_time" && i.Args["count"] == int64(1) {
 			return
 		}
 	}
@@ -462,8 +462,8 @@ gpurec > events without a thread | other | odd | 30
 process 3 > thread 4 | user | here | 40
 power | 50 = 1.5 W
 gpurec > kernel log | log_line | Xid 31 | 60
-gpurec > anomalies | anomaly | perfetto_no_time | 100
-gpurec > anomalies | anomaly | perfetto_no_thread | 100`)
+gpurec > anomalies | anomaly | picture_no_time | 100
+gpurec > anomalies | anomaly | picture_no_thread | 100`)
 }
 
 func TestNames(t *testing.T) {
@@ -490,36 +490,6 @@ func TestForget(t *testing.T) {
 	}
 	if rep := read(t, rows, summary(0, 3000)); len(rep.Slices) != 200 {
 		t.Errorf("%d slices", len(rep.Slices))
-	}
-}
-
-func TestShortKernel(t *testing.T) {
-	for in, want := range map[string]string{
-		"void ns::gemm<float, 4>(int*)": "gemm",
-		"void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, 2, true>(at::cuda::detail::TensorInfo<float, int>, int)": "indexSelectLargeIndex",
-		"void at::native::vectorized_elementwise_kernel<4, at::native::f(int)::{lambda(float)#1}, at::detail::Array<char*, 3>>(int, int)":            "vectorized_elementwise_kernel",
-		"_ZN2at6native4gemmIfEEvPT_":     "gemm",
-		"_Z6kernelPf":                    "kernel",
-		"plain":                          "plain",
-		"f(int) [clone .kd]":             "f",
-		"Memcpy DtoH (Device -> Pinned)": "Memcpy DtoH",
-		"void k<&g->h>(int)":             "k",
-		"()":                             "()",
-		"_Z99x":                          "_Z99x",
-		"":                               "",
-	} {
-		if got := shortKernel(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestWindow(t *testing.T) {
-	const ms = 1_000_000
-	for _, c := range []struct{ length, want int64 }{{0, ms}, {199 * ms, ms}, {200 * ms, 2 * ms}, {860 * ms, 5 * ms}, {1000 * ms, 10 * ms}, {3600_000 * ms, 20_000 * ms}} {
-		if got := windowOf(5, 5+c.length); got != c.want {
-			t.Errorf("%d ms: window %d", c.length/ms, got)
-		}
 	}
 }
 

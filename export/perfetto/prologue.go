@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/gpurec/gpurec/record/event"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/gpurec/gpurec/export/picture"
+	"github.com/gpurec/gpurec/record/event"
 )
 
 // Clocks of ClockSnapshot.
@@ -19,50 +21,31 @@ const (
 // maxGPUs bounds the list of GPUs, in which the index is the GPU's number.
 const maxGPUs = 1024
 
-// prologue writes what stands before all events.
-func (d *drawer) prologue() {
-	snaps := d.snapshots()
-	d.snapshot(&snaps[0])
-	d.gpurec = &track{name: "gpurec", ordered: true, description: d.describeRun()}
-	d.tr.root()
-	d.systemInfo()
-	d.gpuInfo()
-	d.processTree()
+// Start implements [picture.Pen]: it writes what stands before all events.
+func (w *pen) Start(s *picture.Scene) {
+	w.scene = s
+	w.tracks.start = s.Start
+	if s.Start < 0 {
+		w.out.base = -s.Start
+	}
+	snaps := w.snapshots()
+	w.snapshot(&snaps[0])
+	w.tracks.root()
+	w.systemInfo()
+	w.gpuInfo()
+	w.processTree()
 	for i := range snaps[1:] {
-		d.snapshot(&snaps[i+1])
+		w.snapshot(&snaps[i+1])
 	}
-}
-
-func (d *drawer) describeRun() string {
-	s := "What gpurec itself has to say about the trace."
-	if d.o.tool != "" {
-		s = d.o.tool
-	}
-	if c := d.clockText(); c != "" {
-		s += "; " + c
-	}
-	return s
-}
-
-// clockText says that the times are not BOOTTIME, or "".
-func (d *drawer) clockText() string {
-	c := d.sum.Meta.Clock
-	if c == event.ClockBoottime {
-		return ""
-	}
-	if c == "" {
-		c = event.ClockUnknown
-	}
-	return "clock=" + string(c) + ", unaligned"
 }
 
 // snapshots relates the trace's axis to the clocks of the machine. The axis is
 // what Perfetto takes for BOOTTIME; a log with another clock is drawn on it as
 // it is, so the snapshot says that this clock and the axis are one.
-func (d *drawer) snapshots() []event.ClockSnapshot {
+func (w *pen) snapshots() []event.ClockSnapshot {
 	var list []event.ClockSnapshot
-	axis := d.sum.Meta.Clock
-	for _, s := range d.sum.Meta.Snapshots {
+	axis := w.scene.Meta.Clock
+	for _, s := range w.scene.Meta.Snapshots {
 		if t := reading(&s, axis); t != 0 {
 			s.Boottime = t
 			if axis != event.ClockBoottime {
@@ -72,7 +55,7 @@ func (d *drawer) snapshots() []event.ClockSnapshot {
 		}
 	}
 	if len(list) == 0 {
-		t := event.Time(max(d.start, 1))
+		t := event.Time(max(w.scene.Start, 1))
 		list = append(list, onAxis(axis, t, event.ClockSnapshot{}))
 	}
 	return list
@@ -106,13 +89,13 @@ func onAxis(c event.Clock, t event.Time, s event.ClockSnapshot) event.ClockSnaps
 	return s
 }
 
-func (d *drawer) snapshot(s *event.ClockSnapshot) {
+func (w *pen) snapshot(s *event.ClockSnapshot) {
 	var b []byte
 	add := func(id uint64, t event.Time) {
 		if t > 0 {
 			c := appendUint(nil, 1, id)
 			if id == clockBoottime {
-				c = appendUint(c, 2, d.out.ts(int64(t)))
+				c = appendUint(c, 2, w.out.ts(int64(t)))
 			} else {
 				c = appendUint(c, 2, uint64(t))
 			}
@@ -125,15 +108,15 @@ func (d *drawer) snapshot(s *event.ClockSnapshot) {
 	add(clockMonotonicRaw, s.MonotonicRaw)
 	b = appendUint(b, 2, clockBoottime)
 	// A snapshot has no time of its own: its clocks are its time.
-	p := d.out
+	p := w.out
 	p.buf = append(p.buf[:0], fieldSequence<<3, seqClock)
 	p.buf = appendBytes(p.buf, fieldClockSnapshot, b)
 	p.send()
 }
 
 // systemInfo says Linux: only then the UI gathers kernel threads.
-func (d *drawer) systemInfo() {
-	h := &d.sum.Meta.Host
+func (w *pen) systemInfo() {
+	h := &w.scene.Meta.Host
 	u := appendString(nil, 1, "Linux")
 	if h.Kernel != "" {
 		u = appendString(u, 3, valid(h.Kernel))
@@ -141,25 +124,25 @@ func (d *drawer) systemInfo() {
 	if h.Machine != "" {
 		u = appendString(u, 4, valid(h.Machine))
 	}
-	d.clockSequence(fieldSystemInfo, appendBytes(nil, 1, u))
+	w.clockSequence(fieldSystemInfo, appendBytes(nil, 1, u))
 }
 
-func (d *drawer) clockSequence(field uint64, body []byte) {
-	d.out.head(seqClock, 0, d.start)
-	d.out.buf = appendBytes(d.out.buf, protowire.Number(field), body)
-	d.out.send()
+func (w *pen) clockSequence(field uint64, body []byte) {
+	w.out.head(seqClock, 0, w.scene.Start)
+	w.out.buf = appendBytes(w.out.buf, protowire.Number(field), body)
+	w.out.send()
 }
 
-func (d *drawer) gpuInfo() {
-	var gpus []*device
-	for _, v := range d.devices {
-		if !v.known || v.row.Index < 0 || v.row.Index >= maxGPUs {
+func (w *pen) gpuInfo() {
+	var gpus []*picture.Device
+	for _, v := range w.scene.Devices {
+		if !v.Known || v.Row.Index < 0 || v.Row.Index >= maxGPUs {
 			continue
 		}
-		for int64(len(gpus)) <= v.row.Index {
+		for int64(len(gpus)) <= v.Row.Index {
 			gpus = append(gpus, nil)
 		}
-		gpus[v.row.Index] = v
+		gpus[v.Row.Index] = v
 	}
 	if len(gpus) == 0 {
 		return
@@ -168,34 +151,34 @@ func (d *drawer) gpuInfo() {
 	for _, v := range gpus {
 		var g []byte
 		if v != nil {
-			g = appendString(g, 1, valid(firstOf(v.row.Name, v.row.Driver, v.row.Device)))
-			if v.row.Device != "" {
-				g = appendString(g, 7, valid(v.row.Device))
+			g = appendString(g, 1, valid(cmp.Or(v.Row.Name, v.Row.Driver, v.Row.Device)))
+			if v.Row.Device != "" {
+				g = appendString(g, 7, valid(v.Row.Device))
 			}
 		}
 		b = appendBytes(b, 1, g)
 	}
-	d.clockSequence(fieldGPUInfo, b)
+	w.clockSequence(fieldGPUInfo, b)
 }
 
 // processTree names kernel threads, children of kthreadd, and threads of
 // processes that have no track of their own.
-func (d *drawer) processTree() {
+func (w *pen) processTree() {
 	var procs, threads []byte
 	kernel := false
-	list := slices.Clone(d.procs)
-	slices.SortFunc(list, func(a, b *proc) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.id, b.id)) })
+	list := slices.Clone(w.scene.Processes)
+	slices.SortFunc(list, func(a, b *picture.Process) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.ID, b.ID)) })
 	last := int64(-1)
 	for _, p := range list {
 		switch {
-		case p.pid <= 0 || p.pid == last:
-		case p.ppid == 2 || p.pid == 2 || kernelThread(p.name):
-			last, kernel = p.pid, true
-			if p.pid != 2 {
-				procs = appendBytes(procs, 1, treeProcess(p.pid, 2, p.name))
+		case p.PID <= 0 || p.PID == last:
+		case p.KernelThread():
+			last, kernel = p.PID, true
+			if p.PID != 2 {
+				procs = appendBytes(procs, 1, treeProcess(p.PID, 2, p.Name))
 			}
-		case !p.inferred && len(p.threads) > 1:
-			last = p.pid
+		case !p.Inferred && len(p.Threads) > 1:
+			last = p.PID
 			threads = append(threads, treeThreads(p)...)
 		}
 	}
@@ -204,7 +187,7 @@ func (d *drawer) processTree() {
 		procs = append(b, procs...)
 	}
 	if body := append(procs, threads...); len(body) > 0 {
-		d.clockSequence(fieldProcessTree, body)
+		w.clockSequence(fieldProcessTree, body)
 	}
 }
 
@@ -217,22 +200,22 @@ func treeProcess(pid, ppid int64, name string) []byte {
 	return b
 }
 
-func treeThreads(p *proc) []byte {
-	ids := make([]int64, 0, len(p.threads))
-	for id := range p.threads {
+func treeThreads(p *picture.Process) []byte {
+	ids := make([]int64, 0, len(p.Threads))
+	for id := range p.Threads {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
 	var b []byte
 	for _, id := range ids {
-		if id <= 0 || p.threads[id].first != never {
+		if id <= 0 || p.Threads[id].Drawn() {
 			continue
 		}
 		t := appendUint(nil, 1, pid32(id))
-		if n := p.threads[id].name; n != "" {
+		if n := p.Threads[id].Name; n != "" {
 			t = appendString(t, 2, valid(n))
 		}
-		b = appendBytes(b, 2, appendUint(t, 3, pid32(p.pid)))
+		b = appendBytes(b, 2, appendUint(t, 3, pid32(p.PID)))
 	}
 	return b
 }

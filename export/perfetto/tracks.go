@@ -1,5 +1,7 @@
 package perfetto
 
+import "github.com/gpurec/gpurec/export/picture"
+
 // Fields of TrackDescriptor.
 const (
 	tdUUID        = 1
@@ -13,36 +15,10 @@ const (
 	tdDescription = 14
 )
 
-// track is a row of the picture. It is described, and gets its uuid, when its
-// first event is written.
-type track struct {
-	uuid        uint64
-	parent      *track
-	name        string
-	description string
-	unit        string // of a counter: as the UI appends it, with a leading blank
-	counter     bool
-	ordered     bool // its children go by rank
-	rank        int32
-	process     *proc
-	thread      *thread
-	open        []int64 // ends of the open slices, outermost first
-}
-
-func (t *track) child(name string, rank int32) *track {
-	return &track{parent: t, name: name, rank: rank}
-}
-
-func (t *track) childCounter(name, unit string, rank int32) *track {
-	c := t.child(name, rank)
-	c.counter, c.unit = true, unit
-	return c
-}
-
 // trackWriter gives uuids and writes descriptors, on a sequence of their own.
 type trackWriter struct {
 	out   *packets
-	m     *model
+	ids   picture.KernelIDs
 	start int64
 	last  uint64
 	begun bool
@@ -67,104 +43,69 @@ func (w *trackWriter) send(desc []byte) {
 }
 
 // id returns the uuid of a track, and describes it and its parents before.
-func (w *trackWriter) id(t *track) uint64 {
-	if t.uuid == 0 {
+func (w *trackWriter) id(t *picture.Track) uint64 {
+	if t.ID == 0 {
 		w.describe(t)
 	}
-	return t.uuid
+	return t.ID
 }
 
-func (w *trackWriter) describe(t *track) {
-	if t.parent != nil {
-		w.id(t.parent)
+func (w *trackWriter) describe(t *picture.Track) {
+	if t.Parent != nil {
+		w.id(t.Parent)
 	}
 	w.last++
-	t.uuid = w.last
-	b := appendUint(nil, tdUUID, t.uuid)
+	t.ID = w.last
+	b := appendUint(nil, tdUUID, t.ID)
 	switch {
-	case t.process != nil:
-		b = appendBytes(b, tdProcess, t.process.descriptor(w))
-	case t.thread != nil:
-		b = appendBytes(b, tdThread, t.thread.descriptor(w.m))
+	case t.Process != nil:
+		b = appendBytes(b, tdProcess, w.process(t.Process))
+	case t.Thread != nil:
+		b = appendBytes(b, tdThread, w.thread(t.Thread))
 	default:
-		b = appendString(b, tdName, valid(t.name))
+		b = appendString(b, tdName, valid(t.Name))
 	}
-	if t.parent != nil {
-		b = appendUint(b, tdParent, t.parent.uuid)
+	if t.Parent != nil {
+		b = appendUint(b, tdParent, t.Parent.ID)
 	}
-	if t.counter {
+	if t.Counter {
 		var c []byte
-		if t.unit != "" {
-			c = appendString(c, 6, valid(t.unit))
+		if t.Unit != "" {
+			c = appendString(c, 6, valid(t.Unit))
 		}
 		b = appendBytes(b, tdCounter, c)
 	}
-	if t.ordered {
+	if t.Ordered {
 		b = appendUint(b, tdOrdering, 3)
 	}
-	if t.rank != 0 {
-		b = appendInt(b, tdRank, int64(t.rank))
+	if t.Rank != 0 {
+		b = appendInt(b, tdRank, int64(t.Rank))
 	}
-	if t.description != "" {
-		b = appendString(b, tdDescription, valid(t.description))
+	if t.Description != "" {
+		b = appendString(b, tdDescription, valid(t.Description))
 	}
 	w.send(b)
 }
 
-// lanes are several tracks of one name, which the UI shows as one stacked row:
-// each holds slices that do not overlap.
-type lanes struct {
-	parent *track
-	name   string
-	rank   int32
-	limit  int // 0: none
-	tracks []*track
-	ends   []int64
-}
-
-// take returns the first lane that is free from start on and books it to end.
-// It returns -1 if there is none and the limit is reached.
-func (l *lanes) take(start, end int64) int {
-	for i, e := range l.ends {
-		if e <= start {
-			l.ends[i] = end
-			return i
-		}
-	}
-	if l.limit > 0 && len(l.ends) >= l.limit {
-		return -1
-	}
-	l.ends = append(l.ends, end)
-	return len(l.ends) - 1
-}
-
-// track returns the track of a lane.
-func (l *lanes) track(i int) *track {
-	for len(l.tracks) <= i {
-		l.tracks = append(l.tracks, l.parent.child(l.name, l.rank))
-	}
-	return l.tracks[i]
-}
-
-func (p *proc) descriptor(w *trackWriter) []byte {
-	b := appendUint(nil, 1, w.m.pid(p.pid))
-	if name := p.label(); name != "" {
+func (w *trackWriter) process(p *picture.Process) []byte {
+	b := appendUint(nil, 1, w.ids.ID(p.PID))
+	if name := p.Label(); name != "" {
 		b = appendString(b, 6, valid(name))
 	}
-	if p.cmdline != "" {
-		b = appendString(b, 2, valid(p.cmdline))
+	if p.Cmdline != "" {
+		b = appendString(b, 2, valid(p.Cmdline))
 	}
-	if p.start.OK && int64(p.start.V) > 0 {
-		b = appendUint(b, 7, w.out.ts(int64(p.start.V)))
+	if p.Started.OK && int64(p.Started.V) > 0 {
+		b = appendUint(b, 7, w.out.ts(int64(p.Started.V)))
 	}
 	return b
 }
 
-func (t *thread) descriptor(m *model) []byte {
-	b := appendUint(nil, 1, m.pid(t.proc.pid))
-	b = appendUint(b, 2, m.pid(t.tid))
-	if t.name != "" {
-		b = appendString(b, 5, valid(t.name))
+func (w *trackWriter) thread(t *picture.Thread) []byte {
+	b := appendUint(nil, 1, w.ids.ID(t.Process.PID))
+	b = appendUint(b, 2, w.ids.ID(t.TID))
+	if t.Name != "" {
+		b = appendString(b, 5, valid(t.Name))
 	}
 	return b
 }

@@ -1,10 +1,10 @@
-package perfetto
+package picture
 
-// category is a slice's category, by what it is.
-type category uint8
+// Category is a slice's category, by what it is.
+type Category uint8
 
 const (
-	catAPI category = iota // the family's own name stands in its place
+	catAPI Category = iota // the family's own name stands in its place
 	catIoctl
 	catFenceWait
 	catFenceWake
@@ -19,19 +19,27 @@ const (
 	catAnomaly
 	catLog
 	catOther
-	numCategories
+	NumCategories // how many there are
 )
 
-var categoryNames = [numCategories]string{
+var categoryNames = [NumCategories]string{
 	"api", "ioctl", "fence_wait", "fence_wake", "job.queued", "job.stage.queue", "job.stage.dependency",
 	"job.stage.hw_queue", "job.running", "gpu_idle", "loss", "reset", "anomaly", "log_line", "other",
 }
 
-// arg is the name of an argument: the names of Parquet's columns.
-type arg uint8
+// String returns the category as traces bear it.
+func (c Category) String() string {
+	if c < NumCategories {
+		return categoryNames[c]
+	}
+	return "unknown"
+}
+
+// Arg is the name of an argument: the names of Parquet's columns.
+type Arg uint8
 
 const (
-	argAPICallID arg = iota
+	argAPICallID Arg = iota
 	argResult
 	argKernelName
 	argStream
@@ -45,9 +53,9 @@ const (
 	argRole
 	argErrno
 	argEnd
-	argLinks
-	argRule
-	argConfidence
+	ArgLinks
+	ArgRule
+	ArgConfidence
 	argFenceWaitID
 	argFence
 	argJobID
@@ -98,10 +106,18 @@ const (
 	argMarkID
 	argOtherID
 	argFields
-	numArgs
+	NumArgs // how many there are
 )
 
-var argNames = [numArgs]string{
+// String returns the name.
+func (a Arg) String() string {
+	if a < NumArgs {
+		return argNames[a]
+	}
+	return "unknown"
+}
+
+var argNames = [NumArgs]string{
 	"api_call_id", "result", "kernel_name", "stream", "grid", "block", "bytes", "correlation_id",
 	"ioctl_id", "device", "cmd", "role", "errno", "end", "links", "rule", "confidence",
 	"fence_wait_id", "fence", "job_id", "sched_job_id", "ring", "wait_ns", "wake_ns", "already_signalled", "unmatched_reason",

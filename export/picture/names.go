@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import (
 	"strconv"
@@ -102,7 +102,8 @@ var kernelPrefixes = []string{
 	"irq/", "idle_inject/", "watchdog/", "scsi_eh_", "jbd2/", "card0-", "nvidia-",
 }
 
-func appendPair(b []byte, context, seqno uint64) []byte {
+// AppendPair appends a fence: "context:seqno".
+func AppendPair(b []byte, context, seqno uint64) []byte {
 	b = strconv.AppendUint(b, context, 10)
 	b = append(b, ':')
 	return strconv.AppendUint(b, seqno, 10)

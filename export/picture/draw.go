@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import (
 	"fmt"
@@ -18,16 +18,14 @@ import (
 type drawer struct {
 	m    *model
 	rows *rowSorters
-	out  *packets
-	w    *eventWriter
-	tr   *trackWriter
+	pen  Pen
 	sum  *correlate.Summary
-	o    *Writer
+	o    *Picture
 
 	start, end int64
 	window     int64
-	devices    []*device
-	procs      []*proc
+	devices    []*Device
+	procs      []*Process
 
 	feeds     []feed
 	later     minHeap[later, *later]
@@ -36,13 +34,13 @@ type drawer struct {
 	wakes     []*wake
 	free      []*openJob
 	lossL     *lanes
-	odd       *track // anomalies
-	logs      *track
-	gpurec    *track
-	loneMarks *track
-	loose     map[*device]*streams // activities without a process
+	odd       *Track // anomalies
+	logs      *Track
+	gpurec    *Track
+	loneMarks *Track
+	loose     map[*Device]*streams // activities without a process
 	lone      *lanes               // rows without thread and process
-	plain     map[string]*track
+	plain     map[string]*Track
 	tracks    map[string]*lanes
 	shorts    map[string]string // short kernel names
 	depList   []int
@@ -86,9 +84,9 @@ func (a *key) less(b *key) bool {
 	return a.id < b.id
 }
 
-func newDrawer(o *Writer, out *packets, sum *correlate.Summary) *drawer {
-	d := &drawer{m: o.m, rows: o.rows, out: out, sum: sum, o: o, w: newEventWriter(out),
-		plain: map[string]*track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}}
+func newDrawer(o *Picture, pen Pen, sum *correlate.Summary) *drawer {
+	d := &drawer{m: o.m, rows: o.rows, sum: sum, o: o, pen: pen,
+		plain: map[string]*Track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}}
 	d.start, d.end = int64(sum.Start), int64(sum.End)
 	if !sum.Start.Known() || !sum.End.Known() {
 		d.start, d.end = max(o.m.min, 0), max(o.m.max, 0)
@@ -96,10 +94,6 @@ func newDrawer(o *Writer, out *packets, sum *correlate.Summary) *drawer {
 	if o.m.min != never { // rows may begin before the first event: complete ones are told at their end
 		d.start, d.end = min(d.start, o.m.min), max(d.end, o.m.max)
 	}
-	if d.start < 0 {
-		out.base = -d.start
-	}
-	d.tr = &trackWriter{out: out, m: o.m, start: d.start}
 	return d
 }
 
@@ -107,7 +101,7 @@ func (d *drawer) run() error {
 	if err := d.plan(); err != nil {
 		return err
 	}
-	d.prologue()
+	d.pen.Start(d.scene())
 	if err := d.drawCPUs(); err != nil {
 		return err
 	}
@@ -118,15 +112,15 @@ func (d *drawer) run() error {
 		}
 	}()
 	d.first()
-	for d.out.err == nil {
+	for d.pen.Err() == nil {
 		if !d.step() {
 			break
 		}
 	}
 	d.endBefore(forever)
 	d.anomalies()
-	if d.out.err != nil {
-		return d.out.err
+	if err := d.pen.Err(); err != nil {
+		return err
 	}
 	for _, f := range d.feeds {
 		if err := f.err(); err != nil {
@@ -170,7 +164,7 @@ func (d *drawer) clip(start, end int64) int64 {
 type opened struct {
 	end   int64
 	seq   uint64
-	track *track
+	track *Track
 }
 
 // less puts the earliest end first; of equal ones the slice opened last.
@@ -186,36 +180,26 @@ func (d *drawer) endBefore(t int64) {
 	for len(d.ends.s) > 0 && d.ends.s[0].end <= t {
 		o := d.ends.pop()
 		o.track.open = o.track.open[:len(o.track.open)-1]
-		d.w.sliceEnd(o.track.uuid, o.end)
+		d.pen.End(o.track, o.end)
 	}
 }
 
-// maxDepth is below the depth at which Perfetto gives up (512).
-const maxDepth = 256
-
-// nests reports whether a slice to end lies inside the open one of its track.
-func (t *track) nests(end int64) bool {
-	n := len(t.open)
-	return n == 0 || t.open[n-1] >= end && n < maxDepth
-}
-
 // begin starts a slice on a track that it nests in; w then takes its name and
-// arguments, and d.w.end() writes it.
-func (d *drawer) begin(t *track, start, end int64) {
-	id := d.tr.id(t)
+// arguments, and d.pen.Done() writes it.
+func (d *drawer) begin(t *Track, start, end int64) {
 	if !t.nests(end) {
-		panic(fmt.Sprintf("perfetto: slice %d-%d does not nest in track %q", start, end, t.name))
+		panic(fmt.Sprintf("picture: slice %d-%d does not nest in track %q", start, end, t.Name))
 	}
 	t.open = append(t.open, end)
 	d.seq++
 	d.slices++
 	d.ends.push(opened{end, d.seq, t})
-	d.w.start(typeBegin, id, start)
+	d.pen.Begin(t, start, end)
 }
 
 // beginThread is begin on a thread's track, or beside it where the slice does
 // not nest. It returns the track, and whether that was so.
-func (d *drawer) beginThread(t *thread, start, end int64) (on *track, overlaps bool) {
+func (d *drawer) beginThread(t *Thread, start, end int64) (on *Track, overlaps bool) {
 	switch {
 	case t == nil:
 		d.m.counters.Add(&AnomalyNoThread, 1)
@@ -233,20 +217,21 @@ func (d *drawer) beginThread(t *thread, start, end int64) (on *track, overlaps b
 }
 
 // beside is a free lane of a thread's track `overlapping`.
-func (d *drawer) beside(t *thread, start, end int64) *track {
+func (d *drawer) beside(t *Thread, start, end int64) *Track {
 	d.m.counters.Add(&AnomalyOverlap, 1)
 	return t.overlap.track(t.overlap.take(start, end))
 }
 
 // instant starts an instant.
-func (d *drawer) instant(t *track, at int64) {
-	d.w.start(typeInstant, d.tr.id(t), at)
+func (d *drawer) instant(t *Track, at int64) {
+	d.pen.Instant(t, at)
 }
 
 // add changes a counter.
 func (d *drawer) add(c *counter, at, by int64) {
 	c.value += by
-	d.w.count(d.tr.id(c.track), at, c.value)
+	c.begun = true
+	d.pen.Count(c.track, at, c.value)
 }
 
 // later is something that an earlier row announced.
@@ -291,6 +276,6 @@ func (d *drawer) drawLater(l *later) {
 	case opLower:
 		d.add(l.c, l.key.start, -1)
 	case opValue:
-		d.w.countReal(d.tr.id(l.c.track), l.key.start, l.v)
+		d.pen.CountReal(l.c.track, l.key.start, l.v)
 	}
 }

@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import "github.com/gpurec/gpurec/correlate"
 

@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import (
 	"cmp"
@@ -13,47 +13,47 @@ import (
 func (d *drawer) drawActivity(r *correlate.GPUActivity, k *key) {
 	l := d.stream(r)
 	d.begin(l.track(l.take(k.start, k.end)), k.start, k.end)
-	d.w.name(firstOf(d.short(r.Name), r.Kind, "activity"))
+	d.pen.Name(firstOf(d.short(r.Name), r.Kind, "activity"))
 	cat, ok := d.kinds[r.Kind]
 	if !ok {
 		cat = "gpu_activity." + firstOf(r.Kind, "other")
 		d.kinds[r.Kind] = cat
 	}
-	d.w.categoryOf(cat)
-	d.w.argInt(argGPUActivityID, int64(r.ID))
-	d.w.argStr(argKind, r.Kind)
-	d.w.argStr(argKernelName, r.Name)
-	if v := d.m.devices[r.DeviceID]; v != nil && v.known {
-		d.w.argInt(argDevice, v.row.Index)
+	d.pen.CategoryText(cat)
+	d.pen.Int(argGPUActivityID, int64(r.ID))
+	d.pen.Str(argKind, r.Kind)
+	d.pen.Str(argKernelName, r.Name)
+	if v := d.m.devices[r.DeviceID]; v != nil && v.Known {
+		d.pen.Int(argDevice, v.Row.Index)
 	}
 	if r.Stream.OK {
-		d.w.argUint(argStream, r.Stream.V)
+		d.pen.Uint(argStream, r.Stream.V)
 	}
 	if r.Context.OK {
-		d.w.argUint(argContext, r.Context.V)
+		d.pen.Uint(argContext, r.Context.V)
 	}
 	d.argDim(argGrid, r.GridX, r.GridY, r.GridZ)
 	d.argDim(argBlock, r.BlockX, r.BlockY, r.BlockZ)
 	if r.Bytes.OK {
-		d.w.argUint(argBytes, r.Bytes.V)
+		d.pen.Uint(argBytes, r.Bytes.V)
 	}
 	d.argDur(argCorrelationID, r.CorrelationID)
 	d.argDur(argDurNS, r.DurNS)
 	d.links(tabActivity, r.ID, apiLink)
-	d.w.argStr(argUnmatchedReason, d.m.reason(tabActivity, r.ID))
+	d.pen.Str(argUnmatchedReason, d.m.reason(tabActivity, r.ID))
 	d.flows(slotActivity, r.ID)
-	d.w.end()
+	d.pen.Done()
 }
 
 // stream is the lanes of an activity's stream: under its process, else under
 // its device.
 func (d *drawer) stream(r *correlate.GPUActivity) *lanes {
 	v := d.m.device(r.DeviceID)
-	p := d.m.proc(r.ProcessID, r.PID)
+	p := d.m.process(r.ProcessID, r.PID)
 	var s *streams
 	if p == nil {
 		if d.loose == nil {
-			d.loose = map[*device]*streams{}
+			d.loose = map[*Device]*streams{}
 		}
 		if s = d.loose[v]; s == nil {
 			s = &streams{group: v.track.child("streams", 6), streams: map[uint64]*lanes{}}
@@ -63,7 +63,7 @@ func (d *drawer) stream(r *correlate.GPUActivity) *lanes {
 		s = &streams{group: p.track.child(v.label+" streams", 0), streams: map[uint64]*lanes{}}
 		p.streams[v] = s
 	}
-	s.group.ordered = true
+	s.group.Ordered, s.group.Group = true, true
 	if !r.Stream.OK {
 		if s.other == nil {
 			s.other = &lanes{parent: s.group, name: "stream unknown", rank: 1 << 30}
@@ -126,28 +126,28 @@ func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {
 		return
 	}
 	d.begin(t, k.start, k.end)
-	d.w.name(firstOf(strings.ReplaceAll(r.Cause, "_", " "), "unknown"))
-	d.w.category(catIdle)
-	d.w.argStr(argRing, r.Ring)
-	d.w.argStr(argDevice, v.arg)
-	d.w.argStr(argCause, r.Cause)
+	d.pen.Name(firstOf(strings.ReplaceAll(r.Cause, "_", " "), "unknown"))
+	d.pen.Category(catIdle)
+	d.pen.Str(argRing, r.Ring)
+	d.pen.Str(argDevice, v.arg)
+	d.pen.Str(argCause, r.Cause)
 	if r.JobID != 0 {
-		d.w.argInt(argNextJobID, int64(r.JobID))
+		d.pen.Int(argNextJobID, int64(r.JobID))
 	}
-	d.w.argInt(argDurNS, k.end-k.start)
+	d.pen.Int(argDurNS, k.end-k.start)
 	if r.SubmitterWas != "" {
 		if j := d.m.jobs.get(r.JobID); j != nil && j.thread != nil {
-			d.w.argStr(argSubmitter, strings.TrimSpace(j.thread.name+" "+strconv.FormatInt(j.thread.tid, 10)))
+			d.pen.Str(argSubmitter, strings.TrimSpace(j.thread.Name+" "+strconv.FormatInt(j.thread.TID, 10)))
 		}
-		d.w.argStr(argSubmitterWas, r.SubmitterWas)
+		d.pen.Str(argSubmitterWas, r.SubmitterWas)
 	}
 	if r.WaitsForID != 0 {
-		d.w.argInt(argWaitsForJobID, int64(r.WaitsForID))
+		d.pen.Int(argWaitsForJobID, int64(r.WaitsForID))
 		if j := d.m.jobs.get(r.WaitsForID); j != nil && j.ring != nil {
-			d.w.argStr(argWaitsForRing, j.ring.name)
+			d.pen.Str(argWaitsForRing, j.ring.name)
 		}
 	}
-	d.w.end()
+	d.pen.Done()
 }
 
 func (d *drawer) drawLoss(r *correlate.Loss, k *key) {
@@ -156,43 +156,43 @@ func (d *drawer) drawLoss(r *correlate.Loss, k *key) {
 	}
 	d.begin(d.lossL.track(d.lossL.take(k.start, k.end)), k.start, k.end)
 	if r.Count.OK {
-		d.w.name(fmt.Sprintf("lost %d events", r.Count.V))
+		d.pen.Name(fmt.Sprintf("lost %d events", r.Count.V))
 	} else {
-		d.w.name("lost events")
+		d.pen.Name("lost events")
 	}
-	d.w.category(catLoss)
-	d.w.argStr(argStream, r.Stream)
+	d.pen.Category(catLoss)
+	d.pen.Str(argStream, r.Stream)
 	d.argDur(argCPU, r.CPU)
 	if r.Count.OK {
-		d.w.argUint(argCount, r.Count.V)
+		d.pen.Uint(argCount, r.Count.V)
 	}
-	d.w.argStr(argRemedy, r.Remedy)
-	d.w.end()
+	d.pen.Str(argRemedy, r.Remedy)
+	d.pen.Done()
 }
 
 func (d *drawer) drawReset(r *correlate.Reset, k *key) {
 	v := d.m.device(r.DeviceID)
 	d.instant(v.resets, k.start)
 	if r.Rule == "inferred" {
-		d.w.name("reset (inferred)")
+		d.pen.Name("reset (inferred)")
 	} else {
-		d.w.name("reset")
+		d.pen.Name("reset")
 	}
-	d.w.category(catReset)
-	d.w.argStr(argRing, r.Ring)
-	d.w.argStr(argDevice, v.arg)
-	d.w.argStr(argHWFence, r.HWFence)
-	d.w.argText(argLog, r.Log)
+	d.pen.Category(catReset)
+	d.pen.Str(argRing, r.Ring)
+	d.pen.Str(argDevice, v.arg)
+	d.pen.Str(argHWFence, r.HWFence)
+	d.pen.Text(argLog, r.Log)
 	d.links(tabReset, r.ID, resetLink)
-	d.w.end()
+	d.pen.Done()
 }
 
 // drawCounter writes a sampled value, under its device or process.
 func (d *drawer) drawCounter(r *correlate.Counter, k *key) {
-	var parent *track
+	var parent *Track
 	if v := d.m.devices[r.DeviceID]; v != nil && r.DeviceID != 0 {
 		parent = v.track
-	} else if p := d.m.proc(r.ProcessID, correlate.OptInt{}); p != nil && r.ProcessID != 0 {
+	} else if p := d.m.process(r.ProcessID, correlate.OptInt{}); p != nil && r.ProcessID != 0 {
 		parent = p.track
 	}
 	path := fmt.Sprintf("%d/%d/%s", r.DeviceID, r.ProcessID, r.Name)
@@ -207,33 +207,33 @@ func (d *drawer) drawCounter(r *correlate.Counter, k *key) {
 		case "utilisation", "backlog", "resets", "idle": // ours
 			name += " (sampled)"
 		}
-		t = &track{parent: parent, name: name, counter: true, unit: unit, rank: 40}
+		t = &Track{Parent: parent, Name: name, Counter: true, Unit: unit, Rank: 40}
 		d.plain[path] = t
 	}
-	d.w.countReal(d.tr.id(t), k.start, r.Value)
+	d.pen.CountReal(t, k.start, r.Value)
 }
 
 func (d *drawer) drawMark(r *correlate.Mark, k *key) {
 	d.instant(d.threadTrack(r.ProcessID, r.PID, r.TID), k.start)
-	d.w.name(firstOf(r.Name, "mark"))
-	d.w.categoryOf(firstOf(r.Category, "mark"))
-	d.w.argInt(argMarkID, int64(r.ID))
-	d.w.argText(argArgs, r.Args)
-	d.w.end()
+	d.pen.Name(firstOf(r.Name, "mark"))
+	d.pen.CategoryText(firstOf(r.Category, "mark"))
+	d.pen.Int(argMarkID, int64(r.ID))
+	d.pen.Text(argArgs, r.Args)
+	d.pen.Done()
 }
 
 func (d *drawer) drawOther(r *correlate.Other, k *key) {
 	d.instant(d.threadTrack(r.ProcessID, r.PID, r.TID), k.start)
-	d.w.name(firstOf(r.Name, "event"))
-	d.w.category(catOther)
-	d.w.argInt(argOtherID, int64(r.ID))
+	d.pen.Name(firstOf(r.Name, "event"))
+	d.pen.Category(catOther)
+	d.pen.Int(argOtherID, int64(r.ID))
 	d.argDur(argCPU, r.CPU)
-	d.w.argText(argFields, r.Fields)
-	d.w.end()
+	d.pen.Text(argFields, r.Fields)
+	d.pen.Done()
 }
 
 // threadTrack is where an instant of a thread stands.
-func (d *drawer) threadTrack(id correlate.ID, pid, tid correlate.OptInt) *track {
+func (d *drawer) threadTrack(id correlate.ID, pid, tid correlate.OptInt) *Track {
 	if t := d.m.thread(id, pid, tid); t != nil {
 		return t.track
 	}
@@ -249,12 +249,12 @@ func (d *drawer) drawLog(r *correlate.LogLine, k *key) {
 	}
 	d.instant(d.logs, k.start)
 	line, _, _ := strings.Cut(r.Text, "\n")
-	d.w.name(firstOf(line, "log line"))
-	d.w.category(catLog)
+	d.pen.Name(firstOf(line, "log line"))
+	d.pen.Category(catLog)
 	d.argDur(argCode, r.Code)
-	d.w.argStr(argDevice, d.deviceArg(r.DeviceID))
-	d.w.argText(argLog, r.Text)
-	d.w.end()
+	d.pen.Str(argDevice, d.deviceArg(r.DeviceID))
+	d.pen.Text(argLog, r.Text)
+	d.pen.Done()
 }
 
 // first writes the values that counters have when the trace starts.
@@ -275,7 +275,7 @@ func (d *drawer) first() {
 		if j.flags&(jobQueued|jobHidden) == 0 {
 			continue
 		}
-		if c := d.inflight(j); c != nil && c.track.uuid == 0 {
+		if c := d.inflight(j); c != nil && !c.begun {
 			d.add(c, d.start, 0)
 		}
 	}
@@ -283,7 +283,7 @@ func (d *drawer) first() {
 
 // utilisation announces the values of a device's utilisation: one for each
 // window that differs from the one before, and 0 at the end.
-func (d *drawer) utilisation(v *device) {
+func (d *drawer) utilisation(v *Device) {
 	if len(v.busy) == 0 {
 		return
 	}
@@ -307,34 +307,38 @@ func (d *drawer) utilisation(v *device) {
 	value(0)
 }
 
-// anomalies writes what the whole trace should not be read without: at its
+// anomalies draws what the whole trace should not be read without: at its
 // end, since only then all are known.
 func (d *drawer) anomalies() {
-	if c := d.clockText(); c != "" {
-		d.anomaly(c, "info", 0, "times are as the source gave them", "name the clock with --clock, or record with the boot clock", "")
-	}
-	for i := range d.o.anomalies {
-		a := &d.o.anomalies[i]
-		d.anomaly(a.Name, a.Severity, a.Count, a.Doc, a.Remedy, a.Sample)
-	}
-	for _, a := range d.m.counters.List() {
-		d.anomaly(a.Name, a.Severity.String(), a.Count, a.Doc, a.Remedy, a.Sample)
+	for _, a := range d.listAnomalies() {
+		if d.odd == nil {
+			d.odd = d.gpurec.child("anomalies", 2)
+		}
+		d.instant(d.odd, d.end)
+		d.pen.Name(a.Name)
+		d.pen.Category(catAnomaly)
+		d.pen.Str(argSeverity, a.Severity)
+		if a.Count > 0 {
+			d.pen.Uint(argCount, a.Count)
+		}
+		d.pen.Str(argDoc, a.Doc)
+		d.pen.Str(argRemedy, a.Remedy)
+		d.pen.Str(argSample, a.Sample)
+		d.pen.Done()
 	}
 }
 
-func (d *drawer) anomaly(name, severity string, count uint64, doc, remedy, sample string) {
-	if d.odd == nil {
-		d.odd = d.gpurec.child("anomalies", 2)
+// listAnomalies is complete when all else is drawn.
+func (d *drawer) listAnomalies() (list []Anomaly) {
+	if c := d.clockNote(); c != "" {
+		list = append(list, Anomaly{Name: c, Severity: "info", Doc: "times are as the source gave them",
+			Remedy: "name the clock with --clock, or record with the boot clock"})
 	}
-	d.instant(d.odd, d.end)
-	d.w.name(name)
-	d.w.category(catAnomaly)
-	d.w.argStr(argSeverity, severity)
-	if count > 0 {
-		d.w.argUint(argCount, count)
+	for i := range d.o.anomalies {
+		list = append(list, Anomaly(d.o.anomalies[i]))
 	}
-	d.w.argStr(argDoc, doc)
-	d.w.argStr(argRemedy, remedy)
-	d.w.argStr(argSample, sample)
-	d.w.end()
+	for _, a := range d.m.counters.List() {
+		list = append(list, Anomaly{Name: a.Name, Severity: a.Severity.String(), Count: a.Count, Doc: a.Doc, Remedy: a.Remedy, Sample: a.Sample})
+	}
+	return list
 }

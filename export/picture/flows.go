@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import "github.com/gpurec/gpurec/correlate"
 
@@ -63,15 +63,15 @@ func (d *drawer) planFlows() {
 			}
 			continue
 		}
-		m.addFlow(from, n)
-		m.addFlow(to, n)
+		m.addFlow(from, n, l.rule, false)
+		m.addFlow(to, n, l.rule, true)
 		n--
 	}
 }
 
-func (m *model) addFlow(e end, flow uint64) {
+func (m *model) addFlow(e end, flow uint64, rule uint8, into bool) {
 	h := m.flowHead[e.slot].put(e.id)
-	m.nodes = append(m.nodes, flowNode{flow, *h})
+	m.nodes = append(m.nodes, flowNode{flow, *h, rule, into})
 	*h = uint32(len(m.nodes))
 }
 
@@ -163,7 +163,7 @@ func (d *drawer) flows(s slot, id correlate.ID) {
 	}
 	for i := *h; i != 0; {
 		n := d.m.nodes[i-1]
-		d.w.flow(n.flow)
+		d.pen.Flow(Flow{ID: n.flow, Rule: d.m.wordOf(n.rule), Into: n.into})
 		i = n.next
 	}
 }

@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import (
 	"cmp"
@@ -87,7 +87,7 @@ func (d *drawer) inflight(j *jobInfo) *counter {
 	if j.thread == nil || j.flags&jobKernel != 0 {
 		return nil
 	}
-	p, v := j.thread.proc, j.ring.device
+	p, v := j.thread.Process, j.ring.device
 	c := p.inflight[v]
 	if c == nil {
 		c = &counter{track: p.track.childCounter(v.label+" jobs in flight", " jobs", 0)}
@@ -128,56 +128,56 @@ func appendJobID(b []byte, r *correlate.Job) []byte {
 	case r.SchedJobID.OK:
 		return strconv.AppendUint(append(b, " #"...), r.SchedJobID.V, 10)
 	case r.FenceContext.OK && r.FenceSeqno.OK:
-		return appendPair(append(b, ' '), r.FenceContext.V, r.FenceSeqno.V)
+		return AppendPair(append(b, ' '), r.FenceContext.V, r.FenceSeqno.V)
 	}
 	return b
 }
 
 // jobHeader writes name, category and colour of a slice of a job.
-func (d *drawer) jobHeader(o *openJob, c category, last bool) {
+func (d *drawer) jobHeader(o *openJob, c Category, last bool) {
 	b := appendJobID(append(d.buf[:0], o.what...), &o.r)
 	if last && o.r.Error.OK && o.r.Error.V != 0 {
 		b = append(append(append(b, " ("...), errorName(o.r.Error.V)...), ')')
 	}
 	d.buf = b
-	d.w.nameOnce(b)
-	d.w.category(c)
+	d.pen.NameOnce(b)
+	d.pen.Category(c)
 	if !o.isKernel && o.r.ProcessID != 0 {
 		d.buf = strconv.AppendInt(append(d.buf[:0], "process "...), int64(o.r.ProcessID), 10)
-		d.w.correlation(d.buf)
+		d.pen.Colour(d.buf)
 	}
 }
 
 // jobArgs writes the arguments that both slices of a job have.
 func (d *drawer) jobArgs(o *openJob) {
 	r := &o.r
-	d.w.argInt(argJobID, int64(r.ID))
+	d.pen.Int(argJobID, int64(r.ID))
 	if r.SchedJobID.OK {
-		d.w.argUint(argSchedJobID, r.SchedJobID.V)
+		d.pen.Uint(argSchedJobID, r.SchedJobID.V)
 	}
-	d.w.argStr(argRing, r.Ring)
-	d.w.argStr(argDevice, o.j.ring.device.arg)
+	d.pen.Str(argRing, r.Ring)
+	d.pen.Str(argDevice, o.j.ring.device.arg)
 	if r.PID.OK {
-		d.w.argInt(argPID, r.PID.V)
+		d.pen.Int(argPID, r.PID.V)
 	}
 	if r.TID.OK {
-		d.w.argInt(argTID, r.TID.V)
+		d.pen.Int(argTID, r.TID.V)
 	}
-	if o.j.thread != nil && o.j.thread.proc.inferred {
-		d.w.argTrue(argPIDInferred)
+	if o.j.thread != nil && o.j.thread.Process.Inferred {
+		d.pen.True(argPIDInferred)
 	}
 	d.argFence(argFence, r.FenceContext, r.FenceSeqno)
 }
 
-func (d *drawer) argFence(a arg, ctx, seq correlate.OptUint) {
+func (d *drawer) argFence(a Arg, ctx, seq correlate.OptUint) {
 	if ctx.OK && seq.OK {
-		d.w.argPair(a, ctx.V, seq.V)
+		d.pen.Pair(a, ctx.V, seq.V)
 	}
 }
 
-func (d *drawer) argDur(a arg, v correlate.OptDur) {
+func (d *drawer) argDur(a Arg, v correlate.OptDur) {
 	if v.OK {
-		d.w.argInt(a, v.V)
+		d.pen.Int(a, v.V)
 	}
 }
 
@@ -185,9 +185,9 @@ func (d *drawer) argDur(a arg, v correlate.OptDur) {
 func (d *drawer) argJobEnd(j *jobInfo) {
 	switch {
 	case j.flags&jobLost != 0:
-		d.w.argStr(argEnd, "lost")
+		d.pen.Str(argEnd, "lost")
 	case j.flags&jobOpen != 0:
-		d.w.argStr(argEnd, "after_stop")
+		d.pen.Str(argEnd, "after_stop")
 	}
 }
 
@@ -201,14 +201,14 @@ func (d *drawer) drawQueued(o *openJob) {
 	d.argDur(argHWQueueNS, r.HWQueueNS)
 	if alone {
 		if r.Error.OK && r.Error.V != 0 {
-			d.w.argInt(argError, r.Error.V)
+			d.pen.Int(argError, r.Error.V)
 		}
 		d.argJobEnd(j)
-		d.w.argStr(argUnmatchedReason, d.m.reason(tabJob, r.ID))
+		d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.ID))
 	}
 	d.links(tabJob, r.ID, ioctlLink)
 	d.flows(slotQueued, r.ID)
-	d.w.end()
+	d.pen.Done()
 }
 
 func (d *drawer) drawRunning(o *openJob) {
@@ -221,22 +221,22 @@ func (d *drawer) drawRunning(o *openJob) {
 	d.argDur(argHWQueueNS, r.HWQueueNS)
 	d.argDur(argDeviceTimeNS, r.DeviceTimeNS)
 	if r.IoctlID != 0 {
-		d.w.argInt(argIoctlID, int64(r.IoctlID))
+		d.pen.Int(argIoctlID, int64(r.IoctlID))
 	}
 	if r.APICallID != 0 {
-		d.w.argInt(argAPICallID, int64(r.APICallID))
+		d.pen.Int(argAPICallID, int64(r.APICallID))
 	}
 	if r.Error.OK && r.Error.V != 0 {
-		d.w.argInt(argError, r.Error.V)
+		d.pen.Int(argError, r.Error.V)
 	}
 	if j.flags&jobHidden != 0 {
-		d.w.argTrue(argQueuedHidden)
+		d.pen.True(argQueuedHidden)
 	}
 	d.argJobEnd(j)
-	d.w.argStr(argUnmatchedReason, d.m.reason(tabJob, r.ID))
+	d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.ID))
 	d.links(tabJob, r.ID, jobLink)
 	d.flows(slotRunning, r.ID)
-	d.w.end()
+	d.pen.Done()
 	d.release(o)
 }
 
@@ -307,16 +307,16 @@ func (d *drawer) drawStage(l *later) {
 	switch l.op {
 	case opStageQueue:
 		d.buf = appendJobID(append(d.buf[:0], "queued"...), &o.r)
-		d.w.nameOnce(d.buf)
-		d.w.category(catStageQueue)
+		d.pen.NameOnce(d.buf)
+		d.pen.Category(catStageQueue)
 	case opStageHW:
 		d.buf = appendJobID(append(d.buf[:0], "hw queue"...), &o.r)
-		d.w.nameOnce(d.buf)
-		d.w.category(catStageHWQueue)
+		d.pen.NameOnce(d.buf)
+		d.pen.Category(catStageHWQueue)
 	default:
 		d.dependency(&d.m.deps[l.dep])
 	}
-	d.w.end()
+	d.pen.Done()
 	d.release(o)
 }
 
@@ -326,33 +326,33 @@ func (d *drawer) dependency(x *dep) {
 	if other != nil && other.flags&jobSched != 0 {
 		b = strconv.AppendUint(append(b, " #"...), other.sched, 10)
 	} else if x.ctx.OK && x.seq.OK {
-		b = appendPair(append(b, ' '), x.ctx.V, x.seq.V)
+		b = AppendPair(append(b, ' '), x.ctx.V, x.seq.V)
 	}
 	d.buf = b
-	d.w.nameOnce(b)
-	d.w.category(catStageDependency)
-	d.w.argInt(argDependsOnJobID, int64(x.on))
+	d.pen.NameOnce(b)
+	d.pen.Category(catStageDependency)
+	d.pen.Int(argDependsOnJobID, int64(x.on))
 	if other != nil && other.ring != nil {
-		d.w.argStr(argDependsOnRing, other.ring.name)
+		d.pen.Str(argDependsOnRing, other.ring.name)
 	}
 	d.argFence(argDependsOnFence, x.ctx, x.seq)
 }
 
 // The links that slices show: their predecessors, by name.
-func apiLink(_ *model, l *link) (arg, bool)   { return argAPI, l.srcT == tabAPI }
-func ioctlLink(_ *model, l *link) (arg, bool) { return argIoctl, l.srcT == tabIoctl }
-func waitLink(_ *model, l *link) (arg, bool)  { return argJob, l.srcT == tabJob }
-func resetLink(_ *model, _ *link) (arg, bool) { return argReset, true }
+func apiLink(_ *model, l *link) (Arg, bool)   { return argAPI, l.srcT == tabAPI }
+func ioctlLink(_ *model, l *link) (Arg, bool) { return argIoctl, l.srcT == tabIoctl }
+func waitLink(_ *model, l *link) (Arg, bool)  { return argJob, l.srcT == tabJob }
+func resetLink(_ *model, _ *link) (Arg, bool) { return argReset, true }
 
 // callLink is for an ioctl that shows the job it waits for itself.
-func callLink(_ *model, l *link) (arg, bool) {
+func callLink(_ *model, l *link) (Arg, bool) {
 	if l.srcT == tabJob {
 		return argJob, true
 	}
 	return argAPI, l.srcT == tabAPI
 }
 
-func jobLink(m *model, l *link) (arg, bool) {
+func jobLink(m *model, l *link) (Arg, bool) {
 	if l.srcT == tabIoctl {
 		return argIoctl, true
 	}
@@ -369,12 +369,12 @@ func jobLink(m *model, l *link) (arg, bool) {
 
 // links writes the dictionary of the links to a row that pick names. Of
 // several with one name the first is written.
-func (d *drawer) links(t tableCode, id correlate.ID, pick func(*model, *link) (arg, bool)) {
+func (d *drawer) links(t tableCode, id correlate.ID, pick func(*model, *link) (Arg, bool)) {
 	h := d.m.linkHead[t].get(id)
 	if h == nil {
 		return
 	}
-	var seen [numArgs]bool
+	var seen [NumArgs]bool
 	any := false
 	for i := *h; i != 0; {
 		l := &d.m.links[i-1]
@@ -385,12 +385,12 @@ func (d *drawer) links(t tableCode, id correlate.ID, pick func(*model, *link) (a
 		}
 		if !any {
 			any = true
-			d.w.linkBegin()
+			d.pen.LinksBegin()
 		}
 		seen[a] = true
-		d.w.link(a, word{l.rule, d.m.words[l.rule]}, word{l.conf, d.m.words[l.conf]})
+		d.pen.Link(a, d.m.wordOf(l.rule), d.m.wordOf(l.conf))
 	}
 	if any {
-		d.w.linkEnd()
+		d.pen.LinksEnd()
 	}
 }

@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import (
 	"cmp"
@@ -121,7 +121,7 @@ func windowOf(start, end int64) int64 {
 
 // addBusy adds a running interval to the union over the device's rings.
 // Intervals come in order of their starts.
-func (v *device) addBusy(d *drawer, start, end int64) {
+func (v *Device) addBusy(d *drawer, start, end int64) {
 	start = max(start, v.busyTo)
 	if end <= start {
 		return
@@ -146,19 +146,19 @@ func (d *drawer) planDevices() {
 	for _, v := range d.m.devices {
 		d.devices = append(d.devices, v)
 	}
-	slices.SortFunc(d.devices, func(a, b *device) int {
-		if a.known != b.known {
-			if a.known {
+	slices.SortFunc(d.devices, func(a, b *Device) int {
+		if a.Known != b.Known {
+			if a.Known {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.row.Index, b.row.Index), cmp.Compare(a.row.ID, b.row.ID))
+		return cmp.Or(cmp.Compare(a.Row.Index, b.Row.Index), cmp.Compare(a.Row.ID, b.Row.ID))
 	})
 	width := 1
 	for _, v := range d.devices {
-		if v.known {
-			width = max(width, len(strconv.FormatInt(v.row.Index, 10)))
+		if v.Known {
+			width = max(width, len(strconv.FormatInt(v.Row.Index, 10)))
 		}
 	}
 	for _, v := range d.devices {
@@ -166,17 +166,17 @@ func (d *drawer) planDevices() {
 	}
 }
 
-func (d *drawer) planDevice(v *device, width int) {
-	v.arg = firstOf(v.row.Device, v.row.Name, v.row.Driver)
+func (d *drawer) planDevice(v *Device, width int) {
+	v.arg = firstOf(v.Row.Device, v.Row.Name, v.Row.Driver)
 	v.label = "GPU unknown"
 	name := "GPU unknown (no event names the device)"
-	if v.known {
-		v.label = fmt.Sprintf("GPU %0*d", width, v.row.Index)
-		name = fmt.Sprintf("%s (%s)", v.label, firstOf(v.row.Name, v.row.Driver, v.row.Device, "unnamed"))
+	if v.Known {
+		v.label = fmt.Sprintf("GPU %0*d", width, v.Row.Index)
+		name = fmt.Sprintf("%s (%s)", v.label, firstOf(v.Row.Name, v.Row.Driver, v.Row.Device, "unnamed"))
 	}
-	v.track = &track{name: name, ordered: true, description: deviceText(v)}
+	v.track = &Track{Name: name, Ordered: true, Group: true, Description: deviceText(v)}
 	v.util = v.track.childCounter("utilisation", " %", 1)
-	v.util.description = "Share of each window in which at least one ring runs a job."
+	v.util.Description = "Share of each window in which at least one ring runs a job."
 	v.resets = v.track.child("resets", 2)
 	v.idle = v.track.child("idle", 3)
 	v.backlog = &counter{track: v.track.childCounter("backlog", " activities", 4)}
@@ -185,19 +185,19 @@ func (d *drawer) planDevice(v *device, width int) {
 	})
 	for i, r := range v.rings {
 		r.track = v.track.child("ring "+firstOf(r.name, "unknown"), int32(10+i))
-		r.track.ordered = true
-		r.track.description = "Running jobs: from max(run, previous done on this ring) to done."
+		r.track.Ordered = true
+		r.track.Description = "Running jobs: from max(run, previous done on this ring) to done."
 		r.idle = r.track.child("idle", 1)
-		r.idle.description = "Time in which no job of this ring runs, by cause."
+		r.idle.Description = "Time in which no job of this ring runs, by cause."
 		b := r.track.childCounter("backlog", " jobs", 2)
-		b.ordered = true
-		b.description = "Jobs queued and not yet done."
+		b.Ordered = true
+		b.Description = "Jobs queued and not yet done."
 		r.backlog = &counter{track: b}
-		r.queued = lanes{parent: b, name: "queued", rank: 3, limit: maxQueuedLanes}
+		r.queued = lanes{parent: b, name: "queued", rank: 3, limit: maxQueuedLanes, parts: "stages"}
 	}
 }
 
-func deviceText(v *device) string {
+func deviceText(v *Device) string {
 	s := ""
 	add := func(key, val string) {
 		if val != "" {
@@ -207,11 +207,11 @@ func deviceText(v *device) string {
 			s += key + " " + val
 		}
 	}
-	add("device", v.row.Device)
-	add("driver", v.row.Driver)
-	add("version", v.row.Version)
-	add("host", v.row.Host)
-	if v.row.Rule == "inferred" {
+	add("device", v.Row.Device)
+	add("driver", v.Row.Driver)
+	add("version", v.Row.Version)
+	add("host", v.Row.Host)
+	if v.Row.Rule == "inferred" {
 		add("identity", "inferred")
 	}
 	return s
@@ -231,39 +231,39 @@ func (d *drawer) planProcs() {
 	for _, p := range d.m.procs {
 		d.procs = append(d.procs, p)
 	}
-	slices.SortFunc(d.procs, func(a, b *proc) int {
+	slices.SortFunc(d.procs, func(a, b *Process) int {
 		if (a.first == never) != (b.first == never) {
 			if a.first == never {
 				return 1
 			}
 			return -1
 		}
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.id, b.id), cmp.Compare(a.pid, b.pid))
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.ID, b.ID), cmp.Compare(a.PID, b.PID))
 	})
 	for i, p := range d.procs {
 		p.rank = int32(min(-1000+i, -1))
-		p.track = &track{process: p, rank: p.rank}
-		p.inflight, p.streams = map[*device]*counter{}, map[*device]*streams{}
-		list := make([]*thread, 0, len(p.threads))
-		for _, t := range p.threads {
-			if t.name == "" && t.tid == p.pid {
-				t.name = p.name
+		p.track = &Track{Process: p, Rank: p.rank}
+		p.inflight, p.streams = map[*Device]*counter{}, map[*Device]*streams{}
+		list := make([]*Thread, 0, len(p.Threads))
+		for _, t := range p.Threads {
+			if t.Name == "" && t.TID == p.PID {
+				t.Name = p.Name
 			}
 			list = append(list, t)
 		}
-		slices.SortFunc(list, func(a, b *thread) int {
+		slices.SortFunc(list, func(a, b *Thread) int {
 			if (a.first == never) != (b.first == never) {
 				if a.first == never {
 					return 1
 				}
 				return -1
 			}
-			return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.tid, b.tid))
+			return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.TID, b.TID))
 		})
 		for k, t := range list {
-			t.track = &track{parent: p.track, thread: t, rank: int32(1 + k)}
+			t.track = &Track{Parent: p.track, Thread: t, Rank: int32(1 + k)}
 			o := t.track.child("overlapping", 1)
-			t.overlap = &lanes{parent: t.track, name: o.name, rank: o.rank}
+			t.overlap = &lanes{parent: t.track, name: o.Name, rank: o.Rank}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import (
 	"github.com/gpurec/gpurec/correlate"
@@ -7,30 +7,30 @@ import (
 
 // Write implements [export.Sink]: rows go to the sorters, and into the model
 // what other rows will need of them.
-func (w *Writer) Write(r *correlate.Rows) error {
-	m := w.m
+func (pic *Picture) Write(r *correlate.Rows) error {
+	m := pic.m
 	for i := range r.APICalls {
-		if err := w.addAPI(&r.APICalls[i]); err != nil {
+		if err := pic.addAPI(&r.APICalls[i]); err != nil {
 			return err
 		}
 	}
 	for i := range r.Ioctls {
-		if err := w.addIoctl(&r.Ioctls[i]); err != nil {
+		if err := pic.addIoctl(&r.Ioctls[i]); err != nil {
 			return err
 		}
 	}
 	for i := range r.Jobs {
-		if err := w.addJob(&r.Jobs[i]); err != nil {
+		if err := pic.addJob(&r.Jobs[i]); err != nil {
 			return err
 		}
 	}
 	for i := range r.FenceWaits {
-		if err := w.addWait(&r.FenceWaits[i]); err != nil {
+		if err := pic.addWait(&r.FenceWaits[i]); err != nil {
 			return err
 		}
 	}
 	for i := range r.GPUActivities {
-		if err := w.addActivity(&r.GPUActivities[i]); err != nil {
+		if err := pic.addActivity(&r.GPUActivities[i]); err != nil {
 			return err
 		}
 	}
@@ -44,31 +44,31 @@ func (w *Writer) Write(r *correlate.Rows) error {
 		m.addReason(&r.Unmatched[i])
 	}
 	for i := range r.Sched {
-		if err := w.addSched(&r.Sched[i]); err != nil {
+		if err := pic.addSched(&r.Sched[i]); err != nil {
 			return err
 		}
 	}
-	if err := w.writeRest(r); err != nil {
+	if err := pic.writeRest(r); err != nil {
 		return err
 	}
-	return w.rows.fit()
+	return pic.rows.fit()
 }
 
 // writeRest takes the tables of which there are few rows.
-func (w *Writer) writeRest(r *correlate.Rows) error {
-	if err := w.writeGPU(r); err != nil {
+func (pic *Picture) writeRest(r *correlate.Rows) error {
+	if err := pic.writeGPU(r); err != nil {
 		return err
 	}
-	if err := w.writeHost(r); err != nil {
+	if err := pic.writeHost(r); err != nil {
 		return err
 	}
-	w.addIdentity(r)
+	pic.addIdentity(r)
 	return nil
 }
 
 // writeGPU takes gaps, resets and losses.
-func (w *Writer) writeGPU(r *correlate.Rows) error {
-	m := w.m
+func (pic *Picture) writeGPU(r *correlate.Rows) error {
+	m := pic.m
 	for i := range r.IdleGaps {
 		x := &r.IdleGaps[i]
 		from, to, ok := gapSpan(x)
@@ -78,7 +78,7 @@ func (w *Writer) writeGPU(r *correlate.Rows) error {
 		} else if ok {
 			m.device(x.DeviceID)
 		}
-		if err := push(w, w.rows.gaps, x, ok); err != nil {
+		if err := push(pic, pic.rows.gaps, x, ok); err != nil {
 			return err
 		}
 	}
@@ -86,14 +86,14 @@ func (w *Writer) writeGPU(r *correlate.Rows) error {
 		x := &r.Losses[i]
 		from, to, ok := lossSpan(x)
 		m.seeIf(ok, from, to)
-		if err := push(w, w.rows.losses, x, ok); err != nil {
+		if err := push(pic, pic.rows.losses, x, ok); err != nil {
 			return err
 		}
 	}
 	for i := range r.Resets {
 		x := &r.Resets[i]
 		m.device(x.DeviceID)
-		if err := push(w, w.rows.resets, x, m.instant(x.TSNS)); err != nil {
+		if err := push(pic, pic.rows.resets, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func (w *Writer) writeGPU(r *correlate.Rows) error {
 }
 
 // writeHost takes what the source itself drew, sampled or said.
-func (w *Writer) writeHost(r *correlate.Rows) error {
-	m := w.m
+func (pic *Picture) writeHost(r *correlate.Rows) error {
+	m := pic.m
 	for i := range r.Slices {
 		x := &r.Slices[i]
 		s, e, ok := sliceSpan(x)
@@ -110,9 +110,9 @@ func (w *Writer) writeHost(r *correlate.Rows) error {
 		if ok && x.Track == "" {
 			m.thread(x.ProcessID, x.PID, x.TID).touch(s)
 		} else if ok {
-			m.proc(x.ProcessID, x.PID).touch(s)
+			m.process(x.ProcessID, x.PID).touch(s)
 		}
-		if err := push(w, w.rows.slices, x, ok); err != nil {
+		if err := push(pic, pic.rows.slices, x, ok); err != nil {
 			return err
 		}
 	}
@@ -121,27 +121,27 @@ func (w *Writer) writeHost(r *correlate.Rows) error {
 		if x.DeviceID != 0 {
 			m.device(x.DeviceID)
 		}
-		if err := push(w, w.rows.counters, x, m.instant(x.TSNS)); err != nil {
+		if err := push(pic, pic.rows.counters, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	for i := range r.Marks {
 		x := &r.Marks[i]
 		m.thread(x.ProcessID, x.PID, x.TID).touch(timeOf(x.TSNS))
-		if err := push(w, w.rows.marks, x, m.instant(x.TSNS)); err != nil {
+		if err := push(pic, pic.rows.marks, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	for i := range r.Others {
 		x := &r.Others[i]
 		m.thread(x.ProcessID, x.PID, x.TID)
-		if err := push(w, w.rows.others, x, m.instant(x.TSNS)); err != nil {
+		if err := push(pic, pic.rows.others, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
 	for i := range r.LogLines {
 		x := &r.LogLines[i]
-		if err := push(w, w.rows.logs, x, m.instant(x.TSNS)); err != nil {
+		if err := push(pic, pic.rows.logs, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
@@ -162,64 +162,64 @@ func (m *model) instant(at correlate.OptTime) bool {
 }
 
 // push gives a row to its sorter, or counts that it has no time.
-func push[T any](w *Writer, to *export.Sorter[T], row *T, ok bool) error {
+func push[T any](pic *Picture, to *export.Sorter[T], row *T, ok bool) error {
 	if !ok {
-		w.m.counters.Add(&AnomalyNoTime, 1)
+		pic.m.counters.Add(&AnomalyNoTime, 1)
 		return nil
 	}
 	return to.Push(row)
 }
 
-func (w *Writer) addAPI(r *correlate.APICall) error {
+func (pic *Picture) addAPI(r *correlate.APICall) error {
 	s, e, ok := apiSpan(r)
-	w.m.seeIf(ok, s, e)
+	pic.m.seeIf(ok, s, e)
 	if ok {
-		*w.m.apis.put(r.ID) = span{s, e, true}
-		w.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
+		*pic.m.apis.put(r.ID) = span{s, e, true}
+		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
 	}
-	return push(w, w.rows.apis, r, ok)
+	return push(pic, pic.rows.apis, r, ok)
 }
 
-func (w *Writer) addIoctl(r *correlate.Ioctl) error {
+func (pic *Picture) addIoctl(r *correlate.Ioctl) error {
 	s, e, ok := ioctlSpan(r)
-	w.m.seeIf(ok, s, e)
+	pic.m.seeIf(ok, s, e)
 	if ok {
-		*w.m.ioctls.put(r.ID) = span{s, e, true}
-		w.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
+		*pic.m.ioctls.put(r.ID) = span{s, e, true}
+		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
 	}
-	return push(w, w.rows.ioctls, r, ok)
+	return push(pic, pic.rows.ioctls, r, ok)
 }
 
-func (w *Writer) addWait(r *correlate.FenceWait) error {
+func (pic *Picture) addWait(r *correlate.FenceWait) error {
 	s, e, ok := waitSpan(r)
-	w.m.seeIf(ok, s, e)
+	pic.m.seeIf(ok, s, e)
 	if ok {
 		i := waitInfo{start: s, woken: never, ok: true}
 		if sig := timeOf(r.SignalNS); sig != never && s < sig && sig < e && e != forever {
 			i.woken = sig
 		}
-		*w.m.waits.put(r.ID) = i
-		w.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
+		*pic.m.waits.put(r.ID) = i
+		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
 	}
-	return push(w, w.rows.waits, r, ok)
+	return push(pic, pic.rows.waits, r, ok)
 }
 
-func (w *Writer) addActivity(r *correlate.GPUActivity) error {
+func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
 	s, e, ok := activitySpan(r)
-	w.m.seeIf(ok, s, e)
+	pic.m.seeIf(ok, s, e)
 	if ok {
-		*w.m.activities.put(r.ID) = span{s, e, true}
-		w.m.device(r.DeviceID)
-		w.m.proc(r.ProcessID, r.PID).touch(s)
+		*pic.m.activities.put(r.ID) = span{s, e, true}
+		pic.m.device(r.DeviceID)
+		pic.m.process(r.ProcessID, r.PID).touch(s)
 	}
-	return push(w, w.rows.activities, r, ok)
+	return push(pic, pic.rows.activities, r, ok)
 }
 
-func (w *Writer) addJob(r *correlate.Job) error {
-	m := w.m
+func (pic *Picture) addJob(r *correlate.Job) error {
+	m := pic.m
 	at, ok := jobSpan(r)
 	if !ok || r.ID <= 0 {
-		return push(w, w.rows.jobs, r, false)
+		return push(pic, pic.rows.jobs, r, false)
 	}
 	j := m.jobs.put(r.ID)
 	if j.flags&jobPut != 0 {
@@ -260,7 +260,7 @@ func (w *Writer) addJob(r *correlate.Job) error {
 		j.thread.touch(at)
 	}
 	m.jobIDs = append(m.jobIDs, r.ID)
-	return w.rows.jobs.Push(r)
+	return pic.rows.jobs.Push(r)
 }
 
 func (m *model) addDep(r *correlate.JobDep) {
@@ -284,31 +284,31 @@ func (m *model) addReason(r *correlate.Unmatched) {
 }
 
 // addIdentity takes names: rows that come at the end.
-func (w *Writer) addIdentity(r *correlate.Rows) {
-	m := w.m
+func (pic *Picture) addIdentity(r *correlate.Rows) {
+	m := pic.m
 	for i := range r.Processes {
 		x := &r.Processes[i]
-		p := m.proc(x.ID, x.PID)
+		p := m.process(x.ID, x.PID)
 		if p == nil {
 			continue // neither id nor pid: nothing can refer to it
 		}
 		p.named = true
 		if x.PID.OK {
-			p.pid = x.PID.V
+			p.PID = x.PID.V
 		}
-		p.name, p.cmdline, p.start, p.end, p.ppid = x.Name, x.Cmdline, x.StartNS, timeOf(x.EndNS), x.PPID.V
-		p.inferred = x.PIDInferred
+		p.Name, p.Cmdline, p.Started, p.end, p.PPID = x.Name, x.Cmdline, x.StartNS, timeOf(x.EndNS), x.PPID.V
+		p.Inferred = x.PIDInferred
 	}
 	for i := range r.Threads {
 		x := &r.Threads[i]
 		if t := m.thread(x.ProcessID, x.PID, x.TID); t != nil {
-			t.name = x.Name
+			t.Name = x.Name
 		}
 	}
 	for i := range r.Devices {
 		d := m.device(r.Devices[i].ID)
-		d.row, d.known = r.Devices[i], true
+		d.Row, d.Known = r.Devices[i], true
 	}
-	w.anomalies = append(w.anomalies, r.Anomalies...)
+	pic.anomalies = append(pic.anomalies, r.Anomalies...)
 	m.counters.Add(&AnomalyNotDrawn, uint64(len(r.IRQs)+len(r.MemMaps)+len(r.Samples)+len(r.Flows)))
 }

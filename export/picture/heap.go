@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 // lesser is what a heap holds pointers to.
 type lesser[T any] interface {

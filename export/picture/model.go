@@ -1,4 +1,4 @@
-package perfetto
+package picture
 
 import (
 	"math"
@@ -21,74 +21,89 @@ func timeOf(t correlate.OptTime) int64 {
 	return int64(t.V)
 }
 
-// proc is a process. Processes without a row go by pid.
-type proc struct {
-	id       correlate.ID
-	pid      int64
-	name     string
-	cmdline  string
-	start    event.Opt[event.Time]
+// Process is a process. Processes without a row go by pid.
+type Process struct {
+	ID       correlate.ID
+	PID      int64
+	PPID     int64 // 0 if it is not known
+	Name     string
+	Cmdline  string
+	Started  event.Opt[event.Time]
+	Inferred bool // PID is a thread id
+	Threads  map[int64]*Thread
+
 	end      int64
-	ppid     int64
-	inferred bool  // pid is a thread id
 	first    int64 // first GPU event
 	rank     int32
-	track    *track
-	threads  map[int64]*thread
-	inflight map[*device]*counter
-	streams  map[*device]*streams
+	track    *Track
+	inflight map[*Device]*counter
+	streams  map[*Device]*streams
 	named    bool // its row came
 }
 
-// label is the name as the UI shows it, before the pid.
-func (p *proc) label() string {
-	if p.inferred && p.name != "" {
-		return p.name + " (tid)"
+// Label is the name as a UI shows it, before the pid.
+func (p *Process) Label() string {
+	if p.Inferred && p.Name != "" {
+		return p.Name + " (tid)"
 	}
-	return p.name
+	return p.Name
 }
 
-type thread struct {
-	proc    *proc
-	tid     int64
-	name    string
+// KernelThread reports whether the process is one of the kernel's.
+func (p *Process) KernelThread() bool {
+	return p.PPID == 2 || p.PID == 2 || kernelThread(p.Name)
+}
+
+// Thread is a thread of a process.
+type Thread struct {
+	Process *Process
+	TID     int64
+	Name    string
+
 	first   int64
-	track   *track
+	track   *Track
 	overlap *lanes // of slices that do not nest
 }
 
+// Drawn reports whether the thread has events of its own.
+func (t *Thread) Drawn() bool { return t.first != never }
+
 // streams are the activities of one process on one device.
 type streams struct {
-	group   *track
+	group   *Track
 	streams map[uint64]*lanes
 	other   *lanes // activities without a stream
 }
 
-// device is a GPU, or the rings of which no event names the device.
-type device struct {
-	row      correlate.Device
-	known    bool
+// Device is a GPU, or the rings of which no event names the device.
+type Device struct {
+	Row   correlate.Device
+	Known bool // it has a row
+
 	label    string // "GPU 0"
 	arg      string // argument `device`
-	track    *track
-	util     *track
-	resets   *track
-	idle     *track // of a device known only through activities
+	track    *Track
+	util     *Track
+	resets   *Track
+	idle     *Track // of a device known only through activities
 	backlog  *counter
 	rings    []*ring
-	counters map[string]*track
+	counters map[string]*Track
 
 	busyTo int64     // end of the union of running intervals so far
 	busy   []float64 // running time by window, ns
 }
 
+// Track is the group of the device's tracks.
+func (v *Device) Track() *Track { return v.track }
+
 type ring struct {
-	device  *device
+	device  *Device
 	name    string
 	first   int64 // first time
 	jobs    bool  // it has jobs, not only gaps
-	track   *track
-	idle    *track
+	track   *Track
+	idle    *Track
 	backlog *counter
 	queued  lanes
 	hidden  *counter // jobs beyond the lanes; nil if there is none
@@ -99,8 +114,9 @@ type ring struct {
 
 // counter is a track and its present value.
 type counter struct {
-	track *track
+	track *Track
 	value int64
+	begun bool // a value is drawn
 }
 
 // Flags of a job.
@@ -121,7 +137,7 @@ type jobInfo struct {
 	end                                int64 // end of what is drawn last
 	sched                              uint64
 	ring                               *ring
-	thread                             *thread
+	thread                             *Thread
 	deps                               uint32 // index + 1 of the last dependency
 	lane                               uint8
 	flags                              uint8
@@ -173,13 +189,15 @@ const (
 type flowNode struct {
 	flow uint64
 	next uint32
+	rule uint8 // in words
+	into bool  // the slice is the target
 }
 
 // model is what is known of the trace.
 type model struct {
-	procs    map[procKey]*proc
+	procs    map[procKey]*Process
 	cache    [256]threadSlot
-	devices  map[correlate.ID]*device
+	devices  map[correlate.ID]*Device
 	rings    map[ringKey]*ring
 	ringList []*ring // in order of coming
 
@@ -202,8 +220,7 @@ type model struct {
 	nodes    []flowNode
 	flowHead [numSlots]idTable[uint32]
 
-	oddIDs   map[int64]uint64 // pids and tids that the format cannot hold
-	min, max int64            // of the times of all rows
+	min, max int64 // of the times of all rows
 	counters event.Counters
 }
 
@@ -218,23 +235,6 @@ func (m *model) see(start, end int64) {
 	m.max = max(m.max, end)
 }
 
-// pid returns a pid or tid as a descriptor may hold it. 0 is the idle process,
-// and what is negative or beyond 31 bits becomes 0: those get a number of their
-// own above all that a kernel gives.
-func (m *model) pid(v int64) uint64 {
-	if v > 0 && v < firstOddID {
-		return uint64(v)
-	}
-	n, ok := m.oddIDs[v]
-	if !ok {
-		n = firstOddID + uint64(len(m.oddIDs))
-		m.oddIDs[v] = n
-	}
-	return n
-}
-
-const firstOddID = 1 << 30
-
 type procKey struct {
 	id  correlate.ID
 	pid int64
@@ -247,8 +247,8 @@ type ringKey struct {
 
 func newModel() *model {
 	return &model{
-		procs: map[procKey]*proc{}, devices: map[correlate.ID]*device{}, rings: map[ringKey]*ring{},
-		oddIDs: map[int64]uint64{}, min: never, max: never, words: []string{""}, wordIDs: map[string]uint8{"": 0},
+		procs: map[procKey]*Process{}, devices: map[correlate.ID]*Device{}, rings: map[ringKey]*ring{},
+		min: never, max: never, words: []string{""}, wordIDs: map[string]uint8{"": 0},
 	}
 }
 
@@ -266,8 +266,8 @@ func (m *model) word(s string) uint8 {
 	return i
 }
 
-// proc returns the process of a row, or nil if neither row id nor pid is known.
-func (m *model) proc(id correlate.ID, pid correlate.OptInt) *proc {
+// process returns the process of a row, or nil if neither row id nor pid is known.
+func (m *model) process(id correlate.ID, pid correlate.OptInt) *Process {
 	k := procKey{id: id}
 	if id == 0 {
 		if !pid.OK {
@@ -277,7 +277,7 @@ func (m *model) proc(id correlate.ID, pid correlate.OptInt) *proc {
 	}
 	p := m.procs[k]
 	if p == nil {
-		p = &proc{id: id, pid: pid.V, end: never, first: never, inferred: id == 0 && !pid.OK, threads: map[int64]*thread{}}
+		p = &Process{ID: id, PID: pid.V, end: never, first: never, Inferred: id == 0 && !pid.OK, Threads: map[int64]*Thread{}}
 		m.procs[k] = p
 	}
 	return p
@@ -285,7 +285,7 @@ func (m *model) proc(id correlate.ID, pid correlate.OptInt) *proc {
 
 // thread returns the thread of a row, or nil if the row names neither thread
 // nor process. A thread without a process stands under pid = tid.
-func (m *model) thread(id correlate.ID, pid, tid correlate.OptInt) *thread {
+func (m *model) thread(id correlate.ID, pid, tid correlate.OptInt) *Thread {
 	c := &m.cache[(uint64(id)*31+uint64(tid.V))%uint64(len(m.cache))]
 	if c.t == nil || c.id != id || c.pid != pid || c.tid != tid {
 		*c = threadSlot{id, pid, tid, m.findThread(id, pid, tid)}
@@ -297,10 +297,10 @@ func (m *model) thread(id correlate.ID, pid, tid correlate.OptInt) *thread {
 type threadSlot struct {
 	id       correlate.ID
 	pid, tid correlate.OptInt
-	t        *thread
+	t        *Thread
 }
 
-func (m *model) findThread(id correlate.ID, pid, tid correlate.OptInt) *thread {
+func (m *model) findThread(id correlate.ID, pid, tid correlate.OptInt) *Thread {
 	if !tid.OK {
 		tid = pid
 	}
@@ -311,41 +311,41 @@ func (m *model) findThread(id correlate.ID, pid, tid correlate.OptInt) *thread {
 	if !pid.OK {
 		pid = tid
 	}
-	p := m.proc(id, pid)
+	p := m.process(id, pid)
 	if p == nil || !tid.OK {
 		return nil
 	}
-	p.inferred = p.inferred || inferred
-	t := p.threads[tid.V]
+	p.Inferred = p.Inferred || inferred
+	t := p.Threads[tid.V]
 	if t == nil {
-		t = &thread{proc: p, tid: tid.V, first: never}
-		p.threads[tid.V] = t
+		t = &Thread{Process: p, TID: tid.V, first: never}
+		p.Threads[tid.V] = t
 	}
 	return t
 }
 
 // touch notes an event of a thread.
-func (t *thread) touch(at int64) {
+func (t *Thread) touch(at int64) {
 	if t == nil || at == never {
 		return
 	}
 	if t.first == never || at < t.first {
 		t.first = at
 	}
-	t.proc.touch(at)
+	t.Process.touch(at)
 }
 
-func (p *proc) touch(at int64) {
+func (p *Process) touch(at int64) {
 	if p != nil && at != never && (p.first == never || at < p.first) {
 		p.first = at
 	}
 }
 
-func (m *model) device(id correlate.ID) *device {
+func (m *model) device(id correlate.ID) *Device {
 	d := m.devices[id]
 	if d == nil {
-		d = &device{busyTo: never}
-		d.row.ID = id
+		d = &Device{busyTo: never}
+		d.Row.ID = id
 		m.devices[id] = d
 	}
 	return d
@@ -363,6 +363,9 @@ func (m *model) ring(dev correlate.ID, name string) *ring {
 	}
 	return r
 }
+
+// wordOf is a word by its number.
+func (m *model) wordOf(n uint8) Word { return Word{n, m.words[n]} }
 
 // reason returns why a row lacks a partner, or "".
 func (m *model) reason(t tableCode, id correlate.ID) string {
