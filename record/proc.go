@@ -14,13 +14,21 @@ type procStat struct {
 	state byte
 	ppid  int
 	start uint64 // ticks since boot, of 10 ms (USER_HZ is 100 on every architecture that Go knows)
+	// exiting says that the task is ending or has ended. It is set before the
+	// task's exit event (PF_EXITING; do_exit in kernel/exit.c).
+	exiting bool
 }
+
+// pfExiting is the kernel's flag (include/linux/sched.h).
+const pfExiting = 0x4
 
 // tickNS is the length of a tick of /proc in ns.
 const tickNS = 10_000_000
 
-func readStat(pid int) (procStat, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+func readStat(pid int) (procStat, error) { return readStatFile(fmt.Sprintf("/proc/%d/stat", pid)) }
+
+func readStatFile(name string) (procStat, error) {
+	b, err := os.ReadFile(name)
 	if err != nil {
 		return procStat{}, plainError(err)
 	}
@@ -45,7 +53,13 @@ func parseStat(s string) (procStat, error) {
 	if err != nil {
 		return procStat{}, fmt.Errorf("stat line: start time: %w", err)
 	}
-	return procStat{comm: s[open+1 : end], state: f[0][0], ppid: ppid, start: start}, nil
+	flags, err := strconv.ParseUint(f[6], 10, 64)
+	if err != nil {
+		return procStat{}, fmt.Errorf("stat line: flags: %w", err)
+	}
+	st := procStat{comm: s[open+1 : end], state: f[0][0], ppid: ppid, start: start}
+	st.exiting = flags&pfExiting != 0 || st.state == 'Z' || st.state == 'X'
+	return st, nil
 }
 
 func startTicks(pid int) (uint64, error) {

@@ -233,11 +233,12 @@ func (s *session) start() error {
 	if s.cmd == nil {
 		return nil
 	}
+	began := clock.Boottime()
 	if err := s.cmd.run(); err != nil {
 		return err
 	}
 	if s.target.Command || s.target.All && !s.foreign {
-		s.log.write("identity", s.commandIdentity())
+		s.log.write("identity", s.commandIdentity(began))
 	}
 	return nil
 }
