@@ -118,9 +118,11 @@ func TestPageRecords(t *testing.T) {
 			p.header(30, 3)               // time extend: 2<<27 + 3
 			p.word(2)                     //
 			p.event(1, ret(2))            // 1005 + 268435456 + 3 + 1
-			p.header(29, 7)               // a discarded event of 12 bytes: no time of its own
+			p.header(29, 7)               // a discarded event of 12 bytes: the next counts from it, + 7
 			p.word(8)                     //
 			p.word(0xffffffff)            //
+			p.header(29, 1)               // one of 8 bytes that had no delta: 1 says so, + 0
+			p.word(4)                     //
 			p.bigEvent(10, ret(-3))       // + 10
 			p.header(31, 4)               // absolute: 100<<27 + 4
 			p.word(100)                   //
@@ -139,7 +141,7 @@ func TestPageRecords(t *testing.T) {
 				r, _ := e.Int(event.FieldResult)
 				results = append(results, r)
 			}
-			if want := []int64{1005, 268436465, 268436475, 13421772804}; !slices.Equal(times, want) {
+			if want := []int64{1005, 268436465, 268436482, 13421772804}; !slices.Equal(times, want) {
 				t.Errorf("times %v, want %v", times, want)
 			}
 			if want := []int64{1, 2, -3, 4}; !slices.Equal(results, want) {

@@ -31,7 +31,12 @@ func (w *walker) next() bool {
 				w.off = len(w.data)
 				return false
 			}
-			// A discarded event: like the kernel's reader, leave its time out.
+			// A discarded event. What follows counts from its time; a delta of
+			// 1 stands where it had none (rb_event_discard, and check_buffer,
+			// which counts as here; the kernel's own text leaves all of them out).
+			if delta > 1 {
+				w.t += delta
+			}
 			n, ok := w.word(body)
 			if !ok || n < 4 || n > uint64(len(w.data)-body) {
 				return w.stop()

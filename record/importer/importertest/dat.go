@@ -54,7 +54,7 @@ func (m Machine) long(b []byte, v uint64) []byte {
 //	cpu N
 //	page TIME [lost N]             N 0: not counted
 //	rec DELTA ID TID FIELDS        u8:1 u16:2 u32:3 u64:4 str:abc bytes:0a0b
-//	extend DELTA | stamp TIME | pad N
+//	extend DELTA | stamp TIME | pad DELTA N
 type Dat struct {
 	t                testing.TB
 	common           int
@@ -220,8 +220,9 @@ func (d *Dat) page(m Machine, p *datPage) []byte {
 		case "stamp":
 			data = m.Order.AppendUint32(head(data, 31, uint32(n&(1<<27-1))), uint32(n>>27))
 		case "pad":
-			data = m.Order.AppendUint32(head(data, 29, 1), uint32(n))
-			data = append(data, make([]byte, n-4)...)
+			size := d.num(w[2])
+			data = m.Order.AppendUint32(head(data, 29, uint32(n)), uint32(size))
+			data = append(data, make([]byte, size-4)...)
 		case "rec":
 			rec := m.Order.AppendUint16(nil, uint16(d.num(w[2])))
 			rec = m.Order.AppendUint32(append(rec, 0, 0), uint32(d.num(w[3])))
