@@ -40,7 +40,10 @@ echo
 "$gpurec" report "$log"
 cat <<END
 
+The workload's GPU is a stub: its ioctls go to /dev/null, which refuses them, and
+nothing runs on a device. That is why ioctls fail and launches lack an activity.
+
 Next:
   open https://ui.perfetto.dev and drop $out/run.pftrace into it
-  duckdb -c ".read $out/run.parquet/views.sql" -c "FROM api_summary"
+  (cd $out/run.parquet && duckdb -init views.sql -c "FROM api_summary")
 END
