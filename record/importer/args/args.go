@@ -97,6 +97,9 @@ func (o *Object) FloatValue(v float64) {
 	o.buf = strconv.AppendFloat(o.buf, v, 'g', -1, 64)
 }
 
+// RawValue adds a value that is valid JSON already.
+func (o *Object) RawValue(v []byte) { o.item(); o.buf = append(o.buf, v...) }
+
 // HexValue adds an address.
 func (o *Object) HexValue(v uint64) {
 	o.item()
