@@ -21,10 +21,7 @@ type systemTrace struct {
 	events uint64
 }
 
-func (s *systemTrace) init(r *reader) {
-	s.r = r
-	s.mapper = ftrace.NewTextMapper(&r.count, r.m.where)
-}
+func (s *systemTrace) init(r *reader) { s.r = r }
 
 // read takes what is in the window: lines, and the end of the text.
 func (s *systemTrace) read(b *event.Batch) {
@@ -98,6 +95,9 @@ func (s *systemTrace) emit(b *event.Batch) {
 		return
 	}
 	s.lines++
+	if s.mapper == nil {
+		s.mapper = ftrace.NewTextMapper(&s.r.count, s.r.m.where)
+	}
 	if len(comm) > 0 && comm[0] != '<' {
 		h.Comm = s.mapper.Strings.Get(comm)
 	}
