@@ -81,7 +81,7 @@ func value(e *event.Event, f event.Field) string {
 		return "0x" + strconv.FormatUint(u, 16)
 	case event.TypeFloat:
 		v, _ := e.Float(f)
-		return strconv.FormatFloat(v, 'g', -1, 64)
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	case event.TypeUint:
 		switch f {
 		case event.FieldAPI:
