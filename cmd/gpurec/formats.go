@@ -10,6 +10,7 @@ import (
 	"github.com/gpurec/gpurec/record/importer/chromejson"
 	"github.com/gpurec/gpurec/record/importer/ftracetext"
 	"github.com/gpurec/gpurec/record/importer/nsys"
+	pftrace "github.com/gpurec/gpurec/record/importer/perfetto"
 	"github.com/gpurec/gpurec/record/importer/perfscript"
 	"github.com/gpurec/gpurec/record/importer/rawpages"
 	"github.com/gpurec/gpurec/record/importer/tracedat"
@@ -25,6 +26,8 @@ func importers() []importer.Format {
 		rawpages.Format(),
 		perfscript.Format(),
 		nsys.Format(),
+		pftrace.Format(),
+		pftrace.Text(),
 		chromejson.Kineto(),
 		chromejson.Format(),
 	}
