@@ -69,6 +69,7 @@ type Dat struct {
 type datFormat struct {
 	system, name, id string
 	fields           []string
+	text             string // all of it, if it is not made
 }
 
 type datOption struct {
@@ -85,6 +86,7 @@ type datBuffer struct {
 type datCPU struct {
 	id    uint32
 	pages []*datPage
+	raw   []byte // of all pages, if they are not made
 }
 
 type datPage struct {
@@ -257,7 +259,21 @@ func (d *Dat) page(m Machine, p *datPage) []byte {
 	return append(b, make([]byte, m.Page-len(b))...)
 }
 
+// AddFormat adds a format by its text.
+func (d *Dat) AddFormat(system, text string) {
+	d.formats = append(d.formats, &datFormat{system: system, text: text})
+}
+
+// AddPages adds a CPU with pages as they are to the last buffer.
+func (d *Dat) AddPages(cpu uint32, pages []byte) {
+	b := d.buffers[len(d.buffers)-1]
+	b.cpus = append(b.cpus, &datCPU{id: cpu, raw: pages})
+}
+
 func (d *Dat) pages(m Machine, c *datCPU) []byte {
+	if c.raw != nil {
+		return c.raw
+	}
 	var b []byte
 	for _, p := range c.pages {
 		b = append(b, d.page(m, p)...)
@@ -267,6 +283,9 @@ func (d *Dat) pages(m Machine, c *datCPU) []byte {
 
 // format is the text of a format file.
 func (d *Dat) format(f *datFormat) string {
+	if f.text != "" {
+		return f.text
+	}
 	s := "name: " + f.name + "\nID: " + f.id + "\nformat:\n" +
 		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" +
 		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n" +
@@ -566,13 +585,17 @@ func (d *Dat) data7(w *writer, b *datBuffer) []byte {
 		if w.zip == "none" {
 			w.b = append(w.b, d.pages(w.m, c)...)
 		} else {
-			w.u32(uint32(len(c.pages))) // a chunk a page
-			for _, p := range c.pages {
-				w.b = append(w.b, w.pack(d.page(w.m, p))...)
+			all, step := d.pages(w.m, c), w.m.Page // a chunk a page
+			if c.raw != nil {
+				step *= 10 // as trace-cmd does
+			}
+			w.u32(uint32((len(all) + step - 1) / step))
+			for i := 0; i < len(all); i += step {
+				w.b = append(w.b, w.pack(all[i:min(i+step, len(all))])...)
 			}
 		}
 		n := len(w.b) - begin
-		if len(c.pages) == 0 {
+		if len(c.pages) == 0 && c.raw == nil {
 			n = 0
 		}
 		o.u64(uint64(n))

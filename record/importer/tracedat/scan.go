@@ -23,6 +23,7 @@ type scan struct {
 
 	buf   []byte // what is at start
 	start int64
+	mem   []byte // all of it, if it is in memory
 }
 
 // Windows of what is read at once: they grow while a scan goes on.
@@ -33,11 +34,15 @@ const (
 
 // scanBytes scans a text in memory.
 func scanBytes(b []byte, order binary.ByteOrder) *scan {
-	return &scan{at: bytes.NewReader(b), order: order}
+	return &scan{at: bytes.NewReader(b), order: order, mem: b}
 }
 
 // peek returns up to n bytes at the place of s, n at most scanWindow; fewer at the end.
 func (s *scan) peek(n int) []byte {
+	if s.mem != nil {
+		b := s.mem[min(s.off, int64(len(s.mem))):]
+		return b[:min(n, len(b))]
+	}
 	if s.off < s.start || s.off+int64(n) > s.start+int64(len(s.buf)) {
 		size := max(min(2*cap(s.buf), scanWindow), firstWindow, n)
 		if cap(s.buf) < size {
@@ -119,7 +124,8 @@ func (s *scan) str(max int) string {
 	return v
 }
 
-// bytes reads n bytes, a copy; limit bounds n. What is there of a cut one is returned.
+// bytes reads n bytes: a copy, or a part of the text in memory; limit bounds n.
+// What is there of a cut one is returned.
 func (s *scan) bytes(n uint64, limit int) []byte {
 	if s.err != nil {
 		return nil
@@ -127,6 +133,15 @@ func (s *scan) bytes(n uint64, limit int) []byte {
 	if n > uint64(limit) {
 		s.err = errBig
 		return nil
+	}
+	if s.mem != nil {
+		b := s.mem[min(s.off, int64(len(s.mem))):]
+		if uint64(len(b)) < n {
+			s.off, s.err = int64(len(s.mem)), errCut
+			return b
+		}
+		s.off += int64(n)
+		return b[:n:n]
 	}
 	// Grow as the input proves to be there: a length alone allocates nothing.
 	var out []byte
