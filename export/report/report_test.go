@@ -118,6 +118,16 @@ func TestTextOfDevicesWithoutRings(t *testing.T) {
 	}
 }
 
+func TestNoLossesIsNotSaidOfHalfALog(t *testing.T) {
+	for name, want := range map[string]string{"log_unfinished": "losses    none known", "log_cut": "losses    none known", "other": "losses    none\n"} {
+		var b bytes.Buffer
+		r := build(t, &correlate.Rows{Anomalies: []correlate.AnomalyRow{{Name: name, Severity: "warning", Count: 1}}})
+		if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%s: %v\n%s", name, err, &b)
+		}
+	}
+}
+
 func TestTextFits(t *testing.T) {
 	rows := rowsByHand()
 	rows.Devices[0].Name = "NVIDIA H100 80GB HBM3"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -222,6 +223,8 @@ func (p *printer) trouble(r *Report) {
 		lost += *l.Count
 	}
 	switch {
+	case len(r.Losses) == 0 && slices.ContainsFunc(r.Anomalies, noEnd):
+		p.f("\nlosses    none known: those of the last moments stand at the end of a log, and this one has none\n")
 	case len(r.Losses) == 0:
 		p.f("\nlosses    none\n")
 	case unknown > 0:
@@ -243,6 +246,9 @@ func (p *printer) trouble(r *Report) {
 		p.f("\n")
 	}
 }
+
+// noEnd reports that the log's end, which completes the losses, was not read.
+func noEnd(a Anomaly) bool { return a.Name == "log_unfinished" || a.Name == "log_cut" }
 
 func total(s *Stats) string {
 	if s.Count == 0 {
