@@ -44,6 +44,7 @@ type input struct {
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "from", Usage: "read the input as `FORMAT` instead of recognising it: gpurec, " + importerNames()},
+		&cli.StringFlag{Name: "member", Usage: "read the file `NAME` of a zip or tar archive"},
 		&cli.StringFlag{Name: "clock", Usage: "name of the input's `CLOCK` where the input does not say (boottime, monotonic, realtime, …)"},
 		&cli.StringFlag{Name: "max-memory", Value: "256M", Usage: "`SIZE` of the memory for putting events and rows in order; beyond it files are used"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but errors"},
@@ -51,7 +52,7 @@ func inputFlags() []cli.Flag {
 }
 
 func openInput(c *cli.Context, path string) (*input, error) {
-	s, err := importer.OpenStream(path)
+	s, err := importer.OpenMember(path, c.String("member"))
 	if err != nil {
 		return nil, err
 	}

@@ -22,13 +22,18 @@ const maxLayers = 3
 // Stream is an opened input: its first bytes can be looked at without being
 // taken from R.
 type Stream struct {
-	Name  string
-	Head  []byte    // the first SniffLen bytes, or all there is
-	R     io.Reader // from the first byte on, decompressed
-	At    io.ReaderAt
-	Size  int64
-	Dir   fs.FS // the input, if it is a folder; Head is empty then
-	close []func() error
+	Name string
+	Head []byte    // the first SniffLen bytes, or all there is
+	R    io.Reader // from the first byte on, decompressed
+	At   io.ReaderAt
+	Size int64
+	Dir  fs.FS // the input, if it is a folder; Head is empty then
+
+	member string      // of the first archive; "" once it was found
+	at     io.ReaderAt // the file itself, compressed or not
+	size   int64
+	layers int // taken off
+	close  []func() error
 }
 
 // isFolder is the one line for a folder where a file is needed.
@@ -43,10 +48,15 @@ type noReader struct{ err error }
 func (n noReader) Read([]byte) (int, error) { return 0, n.err }
 
 // OpenStream opens a file, a folder, or standard input for "-", and takes off
-// gzip and zstd, recognised by content. The error names the file and what to do.
-func OpenStream(path string) (*Stream, error) {
+// gzip, zstd, zip and tar, recognised by content. The error names the file and
+// what to do.
+func OpenStream(path string) (*Stream, error) { return OpenMember(path, "") }
+
+// OpenMember is OpenStream for a member of a zip or tar archive. An archive
+// that holds one file needs no name.
+func OpenMember(path, member string) (*Stream, error) {
 	if path == "-" {
-		return NewStream("standard input", os.Stdin)
+		return newStream(&Stream{Name: "standard input", R: os.Stdin, member: member})
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -61,15 +71,18 @@ func OpenStream(path string) (*Stream, error) {
 		f.Close()
 		return &Stream{Name: path, R: noReader{isFolder(path)}, Dir: os.DirFS(path)}, nil
 	}
-	s, err := NewStream(path, f)
-	if err != nil {
+	s := &Stream{Name: path, R: f, member: member}
+	if st.Mode().IsRegular() {
+		s.at, s.size = f, st.Size()
+	}
+	if s, err = newStream(s); err != nil {
 		f.Close()
 		return nil, err
 	}
-	s.close = append(s.close, f.Close)
-	if st.Mode().IsRegular() && len(s.close) == 1 {
-		s.At, s.Size = f, st.Size()
+	if s.layers == 0 {
+		s.At, s.Size = s.at, s.size
 	}
+	s.close = append(s.close, f.Close)
 	return s, nil
 }
 
@@ -87,34 +100,52 @@ func openError(path string, err error) error {
 
 // NewStream wraps a reader as OpenStream does a file. It does not close r.
 func NewStream(name string, r io.Reader) (*Stream, error) {
-	s := &Stream{Name: name, R: r}
+	return newStream(&Stream{Name: name, R: r})
+}
+
+func newStream(s *Stream) (*Stream, error) {
+	if err := s.peel(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// peel takes layers off until the head is that of a trace.
+func (s *Stream) peel() error {
 	for range maxLayers + 1 {
 		br := bufio.NewReaderSize(s.R, SniffLen)
 		head, err := br.Peek(SniffLen)
 		if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
-			s.Close()
-			return nil, &Error{Name: name, Offset: 0, Err: err}
+			return &Error{Name: s.Name, Offset: 0, Err: err}
 		}
 		s.Head, s.R = head, br
 		more, err := s.unpack(br)
-		if err != nil {
-			s.Close()
-			return nil, err
-		}
-		if !more {
-			if len(head) == 0 {
-				s.Close()
-				return nil, &Error{Name: name, Offset: -1, Err: errors.New("is empty"), Remedy: "there is nothing to read"}
-			}
-			return s, nil
+		switch {
+		case err != nil:
+			return err
+		case more:
+			s.layers++
+		case s.member != "":
+			return &Error{Name: s.Name, Offset: 0, Err: errors.New("is no archive that could have members"), Remedy: "leave --member out"}
+		case len(head) == 0:
+			return &Error{Name: s.Name, Offset: -1, Err: errors.New("is empty"), Remedy: "there is nothing to read"}
+		default:
+			return nil
 		}
 	}
-	s.Close()
-	return nil, &Error{Name: name, Offset: 0, Err: fmt.Errorf("is compressed more than %d times over", maxLayers), Remedy: "decompress it first"}
+	return &Error{Name: s.Name, Offset: 0, Err: fmt.Errorf("is compressed more than %d times over", maxLayers), Remedy: "decompress it first"}
 }
 
 func (s *Stream) unpack(br *bufio.Reader) (bool, error) {
 	switch {
+	case isZip(s.Head):
+		if s.layers > 0 {
+			s.at = nil // not the file itself
+		}
+		return true, s.openZip()
+	case isTar(s.Head):
+		return true, s.openTar(br)
 	case bytes.HasPrefix(s.Head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(br)
 		if err != nil {

@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -127,5 +129,126 @@ func TestDetect(t *testing.T) {
 	}
 	if _, err := Detect(s, formats, "c"); !errors.Is(err, ErrUnknownFormat) || !strings.Contains(err.Error(), "known are a, b") {
 		t.Errorf("unknown name: %v", err)
+	}
+}
+
+// archives with the given members, which hold their own names.
+func zipOf(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, n := range names {
+		w, err := z.Create(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(n, "/") {
+			continue
+		}
+		if _, err := io.WriteString(w, "content of "+n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func tarOf(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "d/", Mode: 0o755}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		body := "content of " + n
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: n, Mode: 0o644, Size: int64(len(body))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestArchives(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		in      []byte
+		member  string
+		content string // "" if it fails
+		message string
+	}{
+		{"one.zip", zipOf(t, "d/", "d/a"), "", "content of d/a", ""},
+		{"named.zip", zipOf(t, "a", "b"), "b", "content of b", ""},
+		{"two.zip", zipOf(t, "a", "b"), "", "", "--member: a, b"},
+		{"other.zip", zipOf(t, "a"), "c", "", "no such member"},
+		{"none.zip", zipOf(t), "", "", "holds no file"},
+		{"one.tar", tarOf(t, "a"), "", "content of a", ""},
+		{"one.tar.gz", gz(t, tarOf(t, "a")), "", "content of a", ""},
+		{"named.tar", tarOf(t, "a", "b", "c"), "b", "content of b", ""},
+		{"two.tar", tarOf(t, "a", "b"), "", "content of a", "a was read, b and what follows was not"},
+		{"other.tar", tarOf(t, "a"), "c", "", "no such member"},
+		{"none.tar", tarOf(t), "", "", "holds no file"},
+		{"plain", []byte("a trace"), "a", "", "no archive"},
+		{"zip.gz", gz(t, zipOf(t, "a")), "", "", "in a pipe or in another archive"},
+		{"cut.zip", zipOf(t, "a")[:40], "", "", "damaged"},
+		{"gz-in.zip", zipWith(t, "a.gz", gz(t, []byte("inner"))), "", "inner", ""},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, c.in, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readMember(path, c.member)
+		if got != c.content || (err == nil) != (c.message == "") {
+			t.Errorf("%s: %q, error %v", c.name, got, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), c.message) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: error %v, want one line with %q", c.name, err, c.message)
+		}
+	}
+}
+
+func zipWith(t *testing.T, name string, content []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(content); err != nil || z.Close() != nil {
+		t.Fatal("zip")
+	}
+	return b.Bytes()
+}
+
+func readMember(path, member string) (string, error) {
+	s, err := OpenMember(path, member)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	if s.At != nil {
+		return "", errors.New("random access into an archive")
+	}
+	b, err := io.ReadAll(s.R)
+	return string(b), err
+}
+
+// The head of a tar comes through a pipe as well.
+func TestTarThroughAPipe(t *testing.T) {
+	s, err := NewStream("pipe", bytes.NewReader(tarOf(t, "a")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(s.R); err != nil || string(b) != "content of a" {
+		t.Errorf("%q, %v", b, err)
 	}
 }

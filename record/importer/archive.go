@@ -1,0 +1,121 @@
+package importer
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A zip or tar archive is read as the one file in it, or as the member that is
+// named. A zip needs a plain file, since its directory stands at its end; a
+// tar can come through a pipe: that it holds more is then found at the end.
+
+var (
+	errSeveral  = errors.New("holds several files")
+	errNoMember = errors.New("holds no such member")
+)
+
+const nameMember = "name one with --member"
+
+func isZip(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
+}
+
+// isTar knows POSIX and GNU archives by the mark in their first header.
+func isTar(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }
+
+// memberList is the remedy that lists what an archive holds.
+func memberList(names []string) string {
+	const most = 8
+	if len(names) > most {
+		return fmt.Sprintf("%s: %s, … (%d in all)", nameMember, strings.Join(names[:most], ", "), len(names))
+	}
+	return nameMember + ": " + strings.Join(names, ", ")
+}
+
+func (s *Stream) openZip() error {
+	if s.at == nil {
+		return &Error{Name: s.Name, Offset: 0, Err: errors.New("is a zip archive in a pipe or in another archive"), Remedy: "save it as a file, or unpack it first"}
+	}
+	z, err := zip.NewReader(s.at, s.size)
+	if err != nil {
+		return &Error{Name: s.Name, Offset: 0, Err: err, Remedy: "the archive is damaged: fetch it again"}
+	}
+	var names []string
+	var pick *zip.File
+	for _, f := range z.File {
+		if f.FileInfo().IsDir() {
+			continue
+		}
+		names = append(names, f.Name)
+		if s.member == "" || f.Name == s.member {
+			pick = f
+		}
+	}
+	switch {
+	case s.member == "" && len(names) > 1:
+		return &Error{Name: s.Name, Offset: -1, Err: errSeveral, Remedy: memberList(names)}
+	case pick == nil && len(names) == 0:
+		return &Error{Name: s.Name, Offset: -1, Err: errors.New("holds no file"), Remedy: "there is nothing to read"}
+	case pick == nil:
+		return &Error{Name: s.Name, Offset: -1, Err: errNoMember, Remedy: memberList(names)}
+	}
+	r, err := pick.Open()
+	if err != nil {
+		return &Error{Name: s.Name, Offset: -1, Err: fmt.Errorf("member %s: %w", pick.Name, err), Remedy: "unpack it with another program"}
+	}
+	s.R, s.member = r, ""
+	s.close = append(s.close, r.Close)
+	return nil
+}
+
+// tarMember reads one member of a tar archive. Where none was named it looks,
+// at the member's end, whether others follow: they would go unread.
+type tarMember struct {
+	archive string
+	t       *tar.Reader
+	name    string
+	only    bool // no member was named
+}
+
+func (s *Stream) openTar(r io.Reader) error {
+	t := tar.NewReader(r)
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			e := &Error{Name: s.Name, Offset: -1, Err: errors.New("holds no file"), Remedy: "there is nothing to read"}
+			if s.member != "" {
+				e.Err, e.Remedy = errNoMember, "list them with tar tf"
+			}
+			return e
+		}
+		if err != nil {
+			return &Error{Name: s.Name, Offset: -1, Err: fmt.Errorf("tar: %w", err), Remedy: "the archive is damaged: fetch it again"}
+		}
+		if h.Typeflag == tar.TypeReg && (s.member == "" || h.Name == s.member) {
+			s.R = &tarMember{s.Name, t, h.Name, s.member == ""}
+			s.member = ""
+			return nil
+		}
+	}
+}
+
+func (m *tarMember) Read(p []byte) (int, error) {
+	n, err := m.t.Read(p)
+	if !errors.Is(err, io.EOF) || !m.only {
+		return n, err
+	}
+	for {
+		h, nerr := m.t.Next()
+		if nerr != nil {
+			return n, err // the end; damage behind the last member costs nothing
+		}
+		if h.Typeflag == tar.TypeReg {
+			return n, &Error{Name: m.archive, Offset: -1, Err: fmt.Errorf("%w: %s was read, %s and what follows was not", errSeveral, m.name, h.Name), Remedy: nameMember}
+		}
+	}
+}
