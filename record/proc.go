@@ -72,6 +72,22 @@ func processState(pid int) (byte, error) {
 	return st.state, err
 }
 
+// processOf returns the process of a thread; tid itself if that is not known.
+func processOf(tid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
+	if err != nil {
+		return tid
+	}
+	for line := range strings.SplitSeq(string(b), "\n") {
+		if v, ok := strings.CutPrefix(line, "Tgid:"); ok {
+			if pid, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {
+				return pid
+			}
+		}
+	}
+	return tid
+}
+
 // numericDir lists the names of a directory that are numbers, ascending.
 func numericDir(dir string) []int {
 	f, err := os.Open(dir)

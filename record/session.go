@@ -122,6 +122,9 @@ func (o *Options) check() error {
 		if _, err := readStat(pid); err != nil {
 			return fmt.Errorf("record process %d: no such process", pid)
 		}
+		if p := processOf(pid); p != pid {
+			return &UsageError{fmt.Sprintf("%d is a thread of process %d: record that with -p %d", pid, p, p)}
+		}
 	}
 	return nil
 }

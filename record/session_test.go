@@ -261,6 +261,21 @@ func TestRoots(t *testing.T) {
 	}
 }
 
+func TestThreadIsNoProcess(t *testing.T) {
+	for _, tid := range numericDir("/proc/self/task") {
+		if tid == os.Getpid() {
+			continue
+		}
+		err := (&Options{PIDs: []int{tid}}).check()
+		var ue *UsageError
+		if !errors.As(err, &ue) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
+			t.Errorf("thread %d: %v", tid, err)
+		}
+		return
+	}
+	t.Skip("this process has one thread")
+}
+
 // perf's way to say how long: with -p or -a the command's end is the recording's.
 func TestCommandSaysHowLong(t *testing.T) {
 	slow(t)
