@@ -91,7 +91,7 @@ var (
 	// AnomalyAsyncCapped counts async events whose nesting was not followed.
 	AnomalyAsyncCapped = event.AnomalySpec{
 		Name: "chrome_json_async_capped", Severity: event.SeverityWarning,
-		Doc:    "more than 65,536 async ranges are open at once: nesting of further ones is not followed",
+		Doc:    "more than 65,536 async ids are open at once, or more than 1,024 ranges of one: nesting of further ones is not followed",
 		Remedy: "split the trace",
 	}
 	// AnomalySystemLine counts lines of ftrace text in the file that are none.

@@ -4,13 +4,25 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 )
 
-const maxAsync = 1 << 16
+// Bounds of what is followed.
+const (
+	maxAsync      = 1 << 16 // ids
+	maxAsyncDepth = 1 << 10 // ranges of one id in each other
+)
 
-// asyncRanges follows how deep ranges with one id lie in each other: those of
-// the phases b and e nest, and share their id.
+// asyncRanges follows how ranges with one id lie in each other: those of the
+// phases b and e nest, and share their id. An end belongs to the innermost
+// open range of its name; those in it stay without an end.
 type asyncRanges struct {
-	open map[asyncKey]uint64 // depth
+	open map[asyncKey]*asyncStack
 }
+
+type asyncStack struct {
+	ranges []asyncRange
+	serial uint64 // ranges that were begun in others
+}
+
+type asyncRange struct{ name, id uint64 }
 
 type asyncKey struct{ id, category uint64 }
 
@@ -87,8 +99,11 @@ func (m *mapper) asyncHalf(b *event.Batch, r *record, ts event.Time) {
 	id, exact, ok := m.id(r, w)
 	if ok {
 		own := id
-		if r.ph == 'b' || r.ph == 'e' {
-			own = m.async.nest(m, id, c.name, r.ph == 'b')
+		switch name := e.Str(event.FieldName); r.ph {
+		case 'b':
+			own = m.async.begin(m, id, c.name, name)
+		case 'e':
+			own = m.async.end(id, c.name, name)
 		}
 		e.SetUint(event.FieldSliceID, own)
 		r.hasID = r.hasID && (!exact || own != id)
@@ -102,28 +117,54 @@ func (m *mapper) asyncHalf(b *event.Batch, r *record, ts event.Time) {
 	e.SetStr(event.FieldArgs, m.args(r, 0))
 }
 
-// nest returns the id of the range itself: of the outermost the id, of those
-// in it a number made of id and depth.
-func (a *asyncRanges) nest(m *mapper, id uint64, category string, begin bool) uint64 {
-	if a.open == nil {
-		a.open = map[asyncKey]uint64{}
-	}
+// begin returns the id of a range that begins: of the outermost the id itself,
+// of those in it a number made of it.
+func (a *asyncRanges) begin(m *mapper, id uint64, category, name string) uint64 {
 	k := asyncKey{id, hash(hashBasis, []byte(category))}
-	depth, known := a.open[k]
-	switch {
-	case begin && !known && len(a.open) >= maxAsync:
-		m.note(&AnomalyAsyncCapped)
-	case begin:
-		a.open[k] = depth + 1
-	case depth > 1:
-		depth--
-		a.open[k] = depth
-	default:
-		depth = 0
-		delete(a.open, k)
+	s := a.open[k]
+	if s == nil {
+		if len(a.open) >= maxAsync {
+			m.note(&AnomalyAsyncCapped)
+			return id
+		}
+		if a.open == nil {
+			a.open = map[asyncKey]*asyncStack{}
+		}
+		s = &asyncStack{}
+		a.open[k] = s
 	}
-	if depth == 0 {
+	if len(s.ranges) == maxAsyncDepth {
+		m.note(&AnomalyAsyncCapped)
+		s.ranges = s.ranges[:0]
+	}
+	own := id
+	if len(s.ranges) > 0 {
+		s.serial++
+		own = nestedID(id, s.serial)
+	}
+	s.ranges = append(s.ranges, asyncRange{hash(hashBasis, []byte(name)), own})
+	return own
+}
+
+// end returns the id of the range that ends. One that had not begun gets an id
+// that none has.
+func (a *asyncRanges) end(id uint64, category, name string) uint64 {
+	k := asyncKey{id, hash(hashBasis, []byte(category))}
+	s := a.open[k]
+	if s == nil {
 		return id
 	}
-	return hashNumber(hashNumber(hashBasis, id), depth)
+	h := hash(hashBasis, []byte(name))
+	for i := len(s.ranges) - 1; i >= 0; i-- {
+		if r := s.ranges[i]; name == "" || r.name == h {
+			if s.ranges = s.ranges[:i]; i == 0 {
+				delete(a.open, k)
+			}
+			return r.id
+		}
+	}
+	s.serial++
+	return nestedID(id, s.serial)
 }
+
+func nestedID(id, serial uint64) uint64 { return hashNumber(hashNumber(hashBasis, id), serial) }
