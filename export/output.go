@@ -109,6 +109,9 @@ func Beside(path, what string, n uint32) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%s-%08x", base, what, n))
 }
 
+// Name is what messages call the file: its path as it was given, or "standard output".
+func (f *File) Name() string { return f.name }
+
 // Write implements io.Writer. It fails once the work is interrupted.
 func (f *File) Write(p []byte) (int, error) {
 	if err := Interrupted(f.interrupt); err != nil {

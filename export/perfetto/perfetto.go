@@ -4,10 +4,8 @@
 package perfetto
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -34,38 +32,21 @@ func Format() export.Format {
 type Writer struct {
 	path string // "-": standard output
 	pic  *picture.Picture
-	temp string
+	file *export.File
 	size int64
 }
 
 // New returns a writer to path, which appears when [Writer.End] returns; "-"
-// is standard output. It fails if the directory of path cannot be written.
+// is standard output. It fails if no file can be made there: see [export.Create].
 func New(path string, o export.Options) (*Writer, error) {
 	if o.TempDir == "" && path != "-" {
 		o.TempDir = filepath.Dir(path)
 	}
-	w := &Writer{path: path, pic: picture.New(o)}
-	if path == "-" {
-		return w, nil
-	}
-	f, err := createBeside(path)
+	f, err := export.Create(path, o)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", path, err)
+		return nil, err
 	}
-	w.temp = f.Name()
-	return w, f.Close()
-}
-
-// createBeside makes a new file in path's directory, with the mode that path
-// itself would get.
-func createBeside(path string) (*os.File, error) {
-	for i := 0; ; i++ {
-		name := fmt.Sprintf(".%s.%d-%d", filepath.Base(path), os.Getpid(), i)
-		f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, os.ErrExist) || i > 1000 {
-			return f, err
-		}
-	}
+	return &Writer{path: path, pic: picture.New(o), file: f}, nil
 }
 
 // Begin implements [export.Sink]. All that Meta tells is taken at the end.
@@ -77,23 +58,21 @@ func (w *Writer) Write(r *correlate.Rows) error { return w.pic.Write(r) }
 // End draws everything and gives the file its name.
 func (w *Writer) End(sum *correlate.Summary) error {
 	err := w.write(sum)
-	if err == nil && w.temp != "" {
-		err = os.Rename(w.temp, w.path)
+	if err != nil {
+		err = fmt.Errorf("write %s: %w", w.file.Name(), export.PlainError(err))
+	} else {
+		err = w.file.Commit()
 	}
 	if err != nil {
 		w.Abort()
-		return fmt.Errorf("write %s: %w", w.path, err)
+		return err
 	}
-	w.temp = ""
 	return w.pic.Close()
 }
 
-// Abort removes what was written.
+// Abort removes what was written. After End it does nothing.
 func (w *Writer) Abort() {
-	if w.temp != "" {
-		_ = os.Remove(w.temp) // it may be gone already
-		w.temp = ""
-	}
+	w.file.Abort()
 	_ = w.pic.Close() // only frees
 }
 
@@ -106,26 +85,15 @@ func (w *Writer) Slices() int64 { return w.pic.Slices() }
 // Size returns the bytes of the trace before compression.
 func (w *Writer) Size() int64 { return w.size }
 
-func (w *Writer) write(sum *correlate.Summary) (err error) {
-	f := os.Stdout
-	if w.path != "-" {
-		if f, err = os.OpenFile(w.temp, os.O_WRONLY|os.O_TRUNC, 0); err != nil {
-			return err
-		}
-		defer func() {
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-		}()
+func (w *Writer) write(sum *correlate.Summary) error {
+	if !strings.HasSuffix(w.path, ".gz") {
+		return w.draw(w.file, sum)
 	}
-	if strings.HasSuffix(w.path, ".gz") {
-		z := gzip.NewWriter(f)
-		if err := w.draw(z, sum); err != nil {
-			return err
-		}
-		return z.Close()
+	z := gzip.NewWriter(w.file)
+	if err := w.draw(z, sum); err != nil {
+		return err
 	}
-	return w.draw(f, sum)
+	return z.Close()
 }
 
 func (w *Writer) draw(to io.Writer, sum *correlate.Summary) error {
