@@ -80,6 +80,7 @@ type tarMember struct {
 	t       *tar.Reader
 	name    string
 	only    bool // no member was named
+	err     error
 }
 
 func (s *Stream) openTar(r io.Reader) error {
@@ -97,25 +98,33 @@ func (s *Stream) openTar(r io.Reader) error {
 			return &Error{Name: s.Name, Offset: -1, Err: fmt.Errorf("tar: %w", err), Remedy: "the archive is damaged: fetch it again"}
 		}
 		if h.Typeflag == tar.TypeReg && (s.member == "" || h.Name == s.member) {
-			s.R = &tarMember{s.Name, t, h.Name, s.member == ""}
+			s.R = &tarMember{archive: s.Name, t: t, name: h.Name, only: s.member == ""}
 			s.member = ""
 			return nil
 		}
 	}
 }
 
-func (m *tarMember) Read(p []byte) (int, error) {
-	n, err := m.t.Read(p)
-	if !errors.Is(err, io.EOF) || !m.only {
-		return n, err
+func (m *tarMember) Read(p []byte) (n int, err error) {
+	if m.err != nil {
+		return 0, m.err // what peeked before may have forgotten it
 	}
+	n, m.err = m.t.Read(p)
+	if errors.Is(m.err, io.EOF) && m.only {
+		m.err = m.after()
+	}
+	return n, m.err
+}
+
+// after looks for what follows the member.
+func (m *tarMember) after() error {
 	for {
-		h, nerr := m.t.Next()
-		if nerr != nil {
-			return n, err // the end; damage behind the last member costs nothing
+		h, err := m.t.Next()
+		if err != nil {
+			return io.EOF // damage behind the last member costs nothing
 		}
 		if h.Typeflag == tar.TypeReg {
-			return n, &Error{Name: m.archive, Offset: -1, Err: fmt.Errorf("%w: %s was read, %s and what follows was not", errSeveral, m.name, h.Name), Remedy: nameMember}
+			return &Error{Name: m.archive, Offset: -1, Err: fmt.Errorf("%w: %s was read, %s and what follows was not", errSeveral, m.name, h.Name), Remedy: nameMember}
 		}
 	}
 }
