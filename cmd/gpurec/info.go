@@ -57,7 +57,7 @@ type info struct {
 	StartNS       *int64            `json:"start_ns"`
 	EndNS         *int64            `json:"end_ns"`
 	Command       []string          `json:"command,omitempty"`
-	Host          event.Host        `json:"host"`
+	Host          infoHost          `json:"host"`
 	Events        map[string]uint64 `json:"events"`
 	Rows          map[string]uint64 `json:"rows"`
 	GPUActivities map[string]uint64 `json:"gpu_activities"`
@@ -66,6 +66,15 @@ type info struct {
 	Processes     []infoProcess     `json:"processes"`
 	Devices       []infoDevice      `json:"devices"`
 	Probes        []infoProbe       `json:"probes"`
+}
+
+// infoHost has the keys that doctor's host has.
+type infoHost struct {
+	Name    string `json:"name"`
+	Kernel  string `json:"kernel"`
+	Machine string `json:"machine"`
+	BootID  string `json:"boot_id"`
+	CPUs    int    `json:"cpus"`
 }
 
 type infoAnomaly struct {
@@ -156,7 +165,7 @@ func optPtr[T any](o event.Opt[T]) *T {
 
 func (i *info) finish(sum *correlate.Summary, format string) {
 	i.Format, i.Clock, i.Rows = format, string(sum.Meta.Clock), sum.Rows
-	i.Command, i.Host = sum.Meta.Command, sum.Meta.Host
+	i.Command, i.Host = sum.Meta.Command, infoHost(sum.Meta.Host)
 	if sum.Start.Known() {
 		i.StartNS, i.EndNS = new(int64(sum.Start)), new(int64(sum.End))
 	}
@@ -187,8 +196,20 @@ func (i *info) writeText(out io.Writer) error {
 			fmt.Fprintf(w, "rows\t%s\t%d\n", t.Name, n)
 		}
 	}
+	silent := 0
 	for _, p := range i.Probes {
-		fmt.Fprintf(w, "probe\t%s\t%s %s\t%d hits\t%d lost\t%s\n", p.Name, p.Mechanism, p.State, p.Hits, p.Lost, p.Reason)
+		if p.State == "attached" && p.Hits == 0 && p.Lost == 0 {
+			silent++
+			continue
+		}
+		fmt.Fprintf(w, "probe\t%s\t%s %s\t%d hits, %d lost", p.Name, p.Mechanism, p.State, p.Hits, p.Lost)
+		if p.Reason != "" {
+			fmt.Fprintf(w, "\t%s", p.Reason)
+		}
+		fmt.Fprintln(w)
+	}
+	if silent > 0 {
+		fmt.Fprintf(w, "probes\t%d more attached, without hits (--json has all)\n", silent)
 	}
 	for _, l := range i.Losses {
 		fmt.Fprintf(w, "loss\t%s\t%s\n", l.Stream, optText(l.Count))
