@@ -105,6 +105,7 @@ func TestUsageErrors(t *testing.T) {
 		{"report", trace, "--max-memory", "3"},
 		{"doctor", "who"},
 		{"info", trace, "--from", "none"},
+		{"export", trace, "-o", "run.parquet"},
 		{"export", trace, "-o", "-", "--format", "parquet"},
 		{"export", trace, "-o", pipe, "--format", "perfetto"},
 		{"convert", trace, pipe, "--format", "parquet"},
