@@ -224,6 +224,7 @@ var knownForeign = []struct {
 	magic        []byte
 	what, remedy string
 }{
+	{[]byte("PERFFILE"), "is perf.data of an old perf, a binary form", "turn it into text: perf script -i FILE > out.txt"},
 	{[]byte("PERFILE2"), "is perf.data, a binary form of perf", "turn it into text: perf script -i FILE > out.txt"},
 	{[]byte("\x7fELF"), "is a program or library, not a trace", "record it with: gpurec record -- FILE"},
 }

@@ -15,9 +15,9 @@ import (
 // Bounds of what is read whole.
 const (
 	maxHeader   = 1 << 20 // a format, a header, a clock
-	maxText     = 32 << 20
-	maxKallsyms = 64 << 20
-	maxFormats  = 64 << 20 // bytes of all formats
+	maxText     = 16 << 20
+	maxKallsyms = 32 << 20
+	maxFormats  = 32 << 20 // bytes of all formats
 	maxFiles    = 1 << 16
 	maxCPUs     = 8192 // NR_CPUS is at most that
 )

@@ -91,6 +91,10 @@ func (r *reader) open(f *files, o importer.Options) error {
 	if f.kallsyms != "" {
 		d.Kallsyms(func() []byte { return r.text(f.kallsyms, maxKallsyms) })
 	}
+	if layout.SubBufferSize()*len(r.files) > 4*laneBuffers {
+		return r.fail(f.headerPage, fmt.Errorf("pages of %d bytes on %d CPUs: too much to hold one of each", layout.SubBufferSize(), len(r.files)),
+			"copy header_page from the traced machine")
+	}
 	lanes := make([]ftrace.Lane, len(r.files))
 	for i, p := range r.files {
 		p.prepare(layout.SubBufferSize(), len(r.files))

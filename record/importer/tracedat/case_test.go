@@ -3,6 +3,7 @@ package tracedat
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -175,5 +176,21 @@ func TestTimeShift(t *testing.T) {
 	// 24e12 * 1789569707 >> 32, calculated with big numbers:
 	if got := (&times{mult: 0x6aaaaaab, shift: 32}).of(0)(24_000_000_000_000); got != 10000000001862 {
 		t.Errorf("ticks give %d", got)
+	}
+}
+
+// trace.dat is told by its first bytes, whatever its name.
+func TestSniff(t *testing.T) {
+	importertest.SniffMatrix(t, Format(), "trace.dat")
+	for _, k := range []string{"6.1.0-57-amd64", "6.12.117+deb12-amd64"} {
+		for name, want := range map[string]bool{"trace.dat": true, "trace.txt": false, "raw/cpu0.raw": false} {
+			b, err := os.ReadFile(importertest.Shared(t, "captures", k, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sniff(b) != want {
+				t.Errorf("%s %s: claimed %v", k, name, !want)
+			}
+		}
 	}
 }

@@ -72,6 +72,27 @@ func TestCutBeforeTheTableOfCPUs(t *testing.T) {
 	}
 }
 
+// The same where the section of the instance is not even finished, behind a top
+// buffer without pages.
+func TestCutInAnInstance(t *testing.T) {
+	for _, zip := range []string{"none", "zstd"} {
+		file := dat(t, "instances.txt").File(7, smallMachine, zip)
+		// The pages of the last instance, "second": its section's head is the last one
+		// of number 3; cut in its last page, and take its size off.
+		head := bytes.LastIndex(file, append([]byte{3, 0}, map[string]byte{"none": 0, "zstd": 1}[zip], 0, 0, 0, 0, 0))
+		cut := bytes.Clone(file[:bytes.LastIndex(file, []byte("second\x00local\x00"))-14])
+		copy(cut[head+8:], make([]byte, 8))
+		r, err := importertest.OpenBytes(Format(), cut, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := importertest.ReadAll(r)
+		if err == nil || len(got) != 4 {
+			t.Errorf("%s: %d events of 4, %v, %v", zip, len(got), err, r.Counters().List())
+		}
+	}
+}
+
 // A damaged chunk costs its own events and no others.
 func TestDamagedChunk(t *testing.T) {
 	file := dat(t, "merged.txt").File(7, smallMachine, "zlib")

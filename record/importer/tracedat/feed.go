@@ -12,7 +12,7 @@ type feed interface{ next() ([]byte, error) }
 // Bounds of the memory for reading all CPUs side by side.
 const (
 	feedMemory  = 64 << 20 // uncompressed: buffers of all CPUs
-	chunkMemory = 128 << 20
+	chunkMemory = 64 << 20
 	maxChunk    = maxPage
 	bufferSize  = 256 << 10
 )

@@ -15,8 +15,8 @@ const (
 	maxHeader   = 64 << 10
 	maxFormat   = 1 << 20
 	maxFormats  = 32 << 20 // bytes of all formats
-	maxKallsyms = 64 << 20
-	maxTexts    = 32 << 20 // saved_cmdlines, printk_formats
+	maxKallsyms = 32 << 20
+	maxTexts    = 16 << 20 // saved_cmdlines, printk_formats
 	maxOptions  = 16 << 20 // bytes of a section of options
 	maxName     = 4096
 	maxPage     = 16 << 20

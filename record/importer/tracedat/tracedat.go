@@ -167,6 +167,13 @@ func (r *reader) lanes(d *ftrace.Decoder, layout *ftrace.Layout) error {
 	if n > maxLanes {
 		return r.f.errorAt(-1, fmt.Errorf("has %d CPU buffers, more than %d", n, maxLanes), "split it: trace-cmd split")
 	}
+	largest := 0
+	for i := range r.f.buffers {
+		largest = max(largest, r.f.pageOf(&r.f.buffers[i], layout))
+	}
+	if largest*n > 2*feedMemory {
+		return r.f.errorAt(-1, fmt.Errorf("has pages of %d bytes on %d CPUs: too much to hold one of each", largest, n), "split it: trace-cmd split")
+	}
 	shared := new(scratch)
 	var lanes []ftrace.Lane
 	for i := range r.f.buffers {

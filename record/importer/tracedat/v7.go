@@ -168,22 +168,31 @@ func (f *file) walk(off int64) {
 		if err != nil {
 			return
 		}
-		switch sec.id {
-		case secBuffer:
-			if !known[off] {
+		switch {
+		case sec.id > secBufferText:
+			return
+		case sec.id == secBuffer && !known[off]:
+			// Its size is written last, and may be missing.
+			if sec.size > 0 || !f.sectionFollows(sec.off) {
 				f.found(off, sec)
+				if sec.size == 0 {
+					return
+				}
 			}
-		case secOptions:
-		default:
+		case sec.id != secBuffer && sec.id != secOptions:
 			if _, ok := f.opt.sections[sec.id]; !ok {
 				f.opt.sections[sec.id] = off
 			}
 		}
-		if sec.size == 0 { // written last: unknown while it is being filled
-			return
-		}
 		off = sec.off + sec.size
 	}
+}
+
+// sectionFollows reports whether another section begins at off, as behind an
+// empty buffer; where pages follow there are zeros first.
+func (f *file) sectionFollows(off int64) bool {
+	sec, err := f.sectionAt(off)
+	return err == nil && sec.id <= secBufferText && sec.size > 0
 }
 
 // found makes a buffer of a section that no option describes: how its CPUs
