@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -115,25 +116,13 @@ func (c *comparison) fences(j *Job) {
 	}
 }
 
+// sameKeys compares without order.
 func sameKeys(a, b []Key) bool {
 	order := func(x, y Key) int {
-		if x.Context != y.Context {
-			return cmp(x.Context, y.Context)
-		}
-		return cmp(x.Seqno, y.Seqno)
+		return cmp.Or(cmp.Compare(x.Context, y.Context), cmp.Compare(x.Seqno, y.Seqno))
 	}
 	a, b = slices.Clone(a), slices.Clone(b)
 	slices.SortFunc(a, order)
 	slices.SortFunc(b, order)
 	return slices.Equal(a, b)
-}
-
-func cmp(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -33,10 +33,10 @@ func main() {
 }
 
 type options struct {
-	kernel, scenario, out string
-	keep, quiet           bool
-	recheck, gpurec       string
-	limit                 time.Duration
+	kernel, scenario, out    string
+	keep, quiet              bool
+	recheck, gpurec, capture string
+	limit                    time.Duration
 }
 
 func run(ctx context.Context) error {
@@ -46,6 +46,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.out, "out", "", "directory for what the guests leave (default: a temporary one)")
 	flag.BoolVar(&o.keep, "keep", false, "keep the temporary directory")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time that a guest may take")
+	flag.StringVar(&o.capture, "capture", "", "pack the results of scenarios that are ok into this directory, for go test")
 	flag.StringVar(&o.gpurec, "gpurec", "", "the recorder to test, a static binary (default: build it)")
 	flag.StringVar(&o.recheck, "recheck", "", "boot nothing: check again what a run left in this directory (its -out)")
 	flag.BoolVar(&o.quiet, "q", false, "say nothing but the table")
@@ -63,7 +64,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	if o.recheck != "" {
-		return recheck(o.recheck, tasks)
+		return o.checkAgain(tasks)
 	}
 	return o.all(ctx, l, tasks)
 }
@@ -193,6 +194,9 @@ func (o *options) kernelTasks(ctx context.Context, l *host.Lab, series string, t
 			problems = append(problems, check.Dir(out.Dir, task.Scenario, task.Mode)...)
 		}
 		t.row(k.Release, task, out.Seconds, problems)
+		if err := o.pack(out.Dir, k.Release, task, problems); err != nil {
+			return err
+		}
 	}
 	return nil
 }
