@@ -97,6 +97,7 @@ func (x *apiTracker) open(ev *event.Event, t *thread) *call {
 	r.Source = ev.Source
 	r.KernelName = ev.Str(event.FieldKernelName)
 	r.Library = ev.Str(event.FieldLibrary)
+	r.Args = ev.Str(event.FieldArgs)
 	r.Function = optUint(ev, event.FieldFunction)
 	r.GridX, r.GridY, r.GridZ = optUint(ev, event.FieldGridX), optUint(ev, event.FieldGridY), optUint(ev, event.FieldGridZ)
 	r.BlockX, r.BlockY, r.BlockZ = optUint(ev, event.FieldBlockX), optUint(ev, event.FieldBlockY), optUint(ev, event.FieldBlockZ)

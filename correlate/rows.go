@@ -53,6 +53,7 @@ type APICall struct {
 	Function      OptUint `col:"function" doc:"handle of the GPU function"`
 	Library       string  `col:"library" doc:"file that holds the API function"`
 	Source        string  `col:"source" doc:"what witnessed the call"`
+	Args          string  `col:"args" doc:"further fields of the source, JSON"`
 }
 
 // Ioctl is a row of ioctls.

@@ -16,6 +16,7 @@ const (
 type sliceStack struct {
 	open  []*Slice
 	roots []*sliceNode
+	twin  *sliceNode // innermost of those with the two ends of the last root; nil: none
 	held  int
 }
 
@@ -190,6 +191,10 @@ func (x *sliceTracker) whole(ev *event.Event, t *thread, s *sliceStack) {
 		x.giveTree(n, r.ParentID, n.base)
 		return
 	}
+	if s.inTwin(n) {
+		x.bound(s)
+		return
+	}
 	i := len(s.roots)
 	for i > 0 && s.roots[i-1].row.StartNS.V >= r.StartNS.V {
 		i--
@@ -202,13 +207,41 @@ func (x *sliceTracker) whole(ev *event.Event, t *thread, s *sliceStack) {
 	for _, k := range n.children {
 		n.size += k.size
 	}
-	s.roots = append(s.roots[:i], n)
+	s.roots, s.twin = append(s.roots[:i], n), nil
+	x.bound(s)
+}
+
+// inTwin puts a slice into the one before it if that has the same two ends: of
+// such the source's order says which is the outer one.
+func (s *sliceStack) inTwin(n *sliceNode) bool {
+	if len(s.roots) == 0 {
+		return false
+	}
+	root := s.roots[len(s.roots)-1]
+	if root.row.StartNS != n.row.StartNS || root.row.EndNS != n.row.EndNS {
+		return false
+	}
+	inner := s.twin
+	if inner == nil {
+		inner = root
+	}
+	n.children, inner.children = inner.children, []*sliceNode{n}
+	root.size++ // of a root alone it is asked
+	s.twin = n
+	return true
+}
+
+// bound counts a slice that was taken, and gives the oldest where too many wait.
+func (x *sliceTracker) bound(s *sliceStack) {
 	s.held++
 	if len(s.roots) > maxSliceRoots || s.held > maxSliceHeld {
 		x.e.count(&anomalyNestingCut)
 		x.giveTree(s.roots[0], s.roots[0].row.ParentID, s.roots[0].base)
 		s.held -= s.roots[0].size
 		s.roots = append(s.roots[:0], s.roots[1:]...)
+		if len(s.roots) == 0 {
+			s.twin = nil
+		}
 	}
 }
 
