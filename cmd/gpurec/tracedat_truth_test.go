@@ -146,6 +146,9 @@ func TestCaptureForms(t *testing.T) {
 // its plugins and with all digits of the times, and expects the same events to
 // the nanosecond: of the shared files, and of recordings of testdata/tracedat.
 func TestAgainstTraceCmd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs trace-cmd on every file")
+	}
 	tool, err := exec.LookPath("trace-cmd")
 	if err != nil {
 		t.Skip("trace-cmd is not installed")
