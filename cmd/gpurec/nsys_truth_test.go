@@ -78,7 +78,7 @@ func join(t *testing.T, path string, f importer.Format) *joined {
 // TestNsysTruths compares what becomes of the exports of Nsight Systems with
 // what was counted in them by SQL.
 func TestNsysTruths(t *testing.T) {
-	met, other := 0, map[string]int{}
+	met, failed, other := 0, 0, map[string]int{}
 	for _, row := range importtest.Rows(t, "INDEX.tsv") {
 		if row[2] != "nsys-sqlite" {
 			continue
@@ -92,15 +92,17 @@ func TestNsysTruths(t *testing.T) {
 			case !ok && strings.HasPrefix(what, "rows "):
 				other["rows of tables that describe: "+strings.TrimPrefix(what, "rows ")]++
 			case !ok:
+				failed++
 				t.Errorf("%s: nothing answers %q", row[1], what)
 			case got != want:
+				failed++
 				t.Errorf("%s: %s: %s, want %s", row[1], what, got, want)
 			default:
 				met++
 			}
 		}
 	}
-	t.Logf("%d truths met, failed 0 where nothing is said above; not expressible: %v", met, other)
+	t.Logf("%d truths met, %d failed; not expressible: %v", met, failed, other)
 }
 
 func nsysAnswers(j *joined) map[string]string {

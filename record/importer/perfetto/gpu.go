@@ -9,7 +9,8 @@ import (
 
 // gpus are the devices and hardware queues of a trace.
 type gpus struct {
-	list   []string // devices by number, as GpuInfo names them
+	list   []string // PCI addresses by number, as GpuInfo gives them
+	titles []string // names, the same way
 	queues map[queueKey]uint64
 	global map[int64]*counterSet  // counters that a data source described once
 	specs  map[queueSpec]specName // of the oldest form of render stages
@@ -38,6 +39,15 @@ func (g *gpus) name(id int64) string {
 		return g.list[id]
 	}
 	return "gpu" + strconv.FormatInt(id, 10)
+}
+
+// ownName is the device of a number as gpurec's export calls it in its jobs:
+// its address, else its name.
+func (g *gpus) ownName(id int64) string {
+	if s := g.name(id); id < 0 || id >= int64(len(g.list)) || g.list[id] != "" || g.titles[id] == "" {
+		return s
+	}
+	return g.titles[id]
 }
 
 // gpuInfo lists the GPUs; the index is the GPU's number.
@@ -81,12 +91,18 @@ func (r *reader) gpuInfo(h *head, m *message) {
 		}
 		for int64(len(r.gpus.list)) <= i {
 			r.gpus.list = append(r.gpus.list, "")
+			r.gpus.titles = append(r.gpus.titles, "")
 		}
-		r.gpus.list[i] = pci
 		if name == "" {
 			name = model
 		}
-		if name != "" || pci != "" {
+		if name == pci {
+			name = ""
+		}
+		r.gpus.list[i], r.gpus.titles[i] = pci, name
+		// A name alone is no identity: activities tell which number they mean,
+		// and so do the tracks of gpurec's own export.
+		if pci != "" || len(extra) > 0 || vendor != "" {
 			e := r.add(event.KindDevice, event.NoTime)
 			e.Source = "perfetto:gpu_info"
 			e.SetStr(event.FieldDevice, r.gpus.name(i))

@@ -2,6 +2,7 @@ package perfetto
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -159,7 +160,7 @@ func (r *reader) async(k event.Kind, h *head, e *trackEvent) {
 	ev.SetUint(event.FieldSliceID, l.id)
 	label := l.idScope
 	if l.processIDs {
-		label += "pid " + strconv.Itoa(int(e.pid))
+		label = strings.TrimSpace(label + " pid " + strconv.Itoa(int(e.pid)))
 	}
 	if l.phase == 'b' || l.phase == 'e' {
 		// Those of one id nest: each level is a range of its own.

@@ -387,7 +387,9 @@ func (r *reader) beginOwn(h *head, e *trackEvent) bool {
 		r.jobRunning(h, e)
 	case "job.stage.dependency":
 		r.jobDependency(h, e)
-	case "fence_wake", "job.stage.queue", "job.stage.hw_queue", "gpu_idle":
+	case "fence_wake":
+		r.woken(h, e)
+	case "job.stage.queue", "job.stage.hw_queue", "gpu_idle":
 		r.note(&AnomalyDerived, 1)
 		r.push(e, openSlice{what: sliceNothing})
 	case "loss":
@@ -461,7 +463,7 @@ func (r *reader) activityOf(e *trackEvent, ev *event.Event) {
 	}
 	ev.SetStr(event.FieldName, name)
 	if v, ok := o.num(ownDevice); ok {
-		ev.SetStr(event.FieldDevice, r.gpus.name(int64(v)))
+		ev.SetStr(event.FieldDevice, r.gpus.ownName(int64(v)))
 	}
 	o.setUint(ev, event.FieldStream, ownStream)
 	o.setUint(ev, event.FieldContext, ownContext)
@@ -516,6 +518,26 @@ func (r *reader) beginWait(h *head, e *trackEvent) {
 		k.what = sliceNothing
 	}
 	r.push(e, k)
+}
+
+// woken begins when the fence of a wait signalled.
+func (r *reader) woken(h *head, e *trackEvent) {
+	r.push(e, openSlice{what: sliceNothing})
+	var sig event.Event
+	sig.Reset(event.KindFenceSignal, event.NoTime)
+	e.own.setFence(&sig, event.FieldFenceContext, event.FieldFenceSeqno, ownFence)
+	k, ok := sig.Fence()
+	if !ok {
+		r.note(&AnomalyDerived, 1)
+		return
+	}
+	if _, told := r.signalled[k]; told || len(r.signalled) >= maxFlows {
+		return // several waited for it
+	}
+	r.signalled[k] = struct{}{}
+	ev := r.add(event.KindFenceSignal, h.time)
+	ev.Source = "perfetto:track_event"
+	e.own.setFence(ev, event.FieldFenceContext, event.FieldFenceSeqno, ownFence)
 }
 
 // job sets what all events of a job have in common.
@@ -714,12 +736,16 @@ func (r *reader) ownDevice(t *track, description string) {
 			v.host = val
 		}
 	}
-	t.device = v.device
-	if v.device == "" {
-		return
-	}
 	_, name, _ := strings.Cut(t.name, "(")
 	name = strings.TrimSuffix(name, ")")
+	if v.device == "" { // as jobs and activities call it
+		v.device = name
+	}
+	t.device = v.device
+	if v.device == "" || strings.HasPrefix(t.name, "GPU unknown") {
+		t.device = ""
+		return
+	}
 	e := r.add(event.KindDevice, event.NoTime)
 	e.Source = "perfetto:track"
 	e.SetStr(event.FieldDevice, r.str([]byte(v.device)))

@@ -54,22 +54,24 @@ const maxPacket = 64 << 20
 
 // reader is an importer.Reader.
 type reader struct {
-	name     string
-	in       input
-	count    event.Counters
-	meta     event.Meta
-	mapper   *ftrace.TextMapper
-	clocks   clocks
-	seqs     map[uint32]*sequence
-	tracks   map[uint64]*track
-	trackGen int // counts descriptors, which void what sequences remember of tracks
-	names    trackNames
-	gpus     gpus
-	openAll  int                 // slices kept on tracks
-	flows    map[uint64]struct{} // seen
-	asyncs   map[asyncKey]int    // open ranges of an id
-	obj      args.Object
-	text     []byte
+	name      string
+	in        input
+	count     event.Counters
+	meta      event.Meta
+	mapper    *ftrace.TextMapper
+	clocks    clocks
+	seqs      map[uint32]*sequence
+	tracks    map[uint64]*track
+	trackGen  int // counts descriptors, which void what sequences remember of tracks
+	names     trackNames
+	gpus      gpus
+	signalled map[event.FenceKey]struct{} // told by gpurec's export
+	inferred  map[int32]bool              // processes that gpurec's export says were deduced
+	openAll   int                         // slices kept on tracks
+	flows     map[uint64]struct{}         // seen
+	asyncs    map[asyncKey]int            // open ranges of an id
+	obj       args.Object
+	text      []byte
 
 	batch   *event.Batch
 	yield   func(struct{}) bool
@@ -82,7 +84,7 @@ type reader struct {
 
 func open(in importer.Input, o importer.Options) (importer.Reader, error) {
 	r := &reader{name: in.Name, seqs: map[uint32]*sequence{}, tracks: map[uint64]*track{},
-		flows: map[uint64]struct{}{}}
+		flows: map[uint64]struct{}{}, inferred: map[int32]bool{}, signalled: map[event.FenceKey]struct{}{}}
 	r.in.r = in.R
 	r.mapper = ftrace.NewTextMapper(&r.count, r.place)
 	r.meta = event.Meta{Format: "perfetto", Clock: event.ClockBoottime}

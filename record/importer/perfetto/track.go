@@ -136,6 +136,9 @@ func (r *reader) addProcess(at event.Time, pid, ppid int32, name string, cmd []s
 	if inferred {
 		e.Flags |= event.FlagPIDInferred
 		name = own
+		if len(r.inferred) < maxTracks {
+			r.inferred[pid] = true
+		}
 	}
 	if name == "" && len(cmd) > 0 {
 		name = cmd[0][strings.LastIndexByte(cmd[0], '/')+1:]
@@ -147,6 +150,10 @@ func (r *reader) addProcess(at event.Time, pid, ppid int32, name string, cmd []s
 	}
 	if start > 0 {
 		e.SetTime(event.FieldStart, start)
+	}
+	const kthreadd = 2
+	if inferred || ppid == kthreadd { // one thread, of the process's number
+		r.addThread(at, pid, pid, "")
 	}
 }
 
@@ -171,14 +178,18 @@ func (r *reader) thread(h *head, t *track, b []byte) {
 	r.addThread(h.time, t.pid, t.tid, name)
 }
 
+// addThread keeps also threads without a name: they tell whose they are.
 func (r *reader) addThread(at event.Time, pid, tid int32, name string) {
-	if name == "" || tid <= 0 {
+	if tid <= 0 || name == "" && pid <= 0 {
 		return
 	}
 	e := r.add(event.KindThread, at)
 	e.PID, e.TID = pid, tid
 	if pid <= 0 {
 		e.PID = event.NoID
+	}
+	if r.inferred[pid] {
+		e.Flags |= event.FlagPIDInferred
 	}
 	e.Source = "perfetto:thread"
 	e.SetStr(event.FieldName, name)
@@ -323,26 +334,12 @@ func (r *reader) processTree(h *head, m *message) {
 					pid = int32(g.v)
 				}
 			}
-			r.treeThread(h.time, pid, tid, name)
+			r.addThread(h.time, pid, tid, name)
 		}
 		if sub.bad {
 			r.note(&AnomalyBadPacket, 1)
 		}
 	}
-}
-
-// treeThread keeps also threads without a name: they tell whose they are.
-func (r *reader) treeThread(at event.Time, pid, tid int32, name string) {
-	if tid <= 0 {
-		return
-	}
-	e := r.add(event.KindThread, at)
-	e.PID, e.TID = pid, tid
-	if pid <= 0 {
-		e.PID = event.NoID
-	}
-	e.Source = "perfetto:thread"
-	e.SetStr(event.FieldName, name)
 }
 
 // oldProcess and oldThread name the process and thread of a whole sequence,
