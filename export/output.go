@@ -44,7 +44,7 @@ func (f *File) open(path string) (err error) {
 	}
 	if f.f, f.temp, err = createBeside(f.final); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: make the directory %s first", fs.ErrNotExist, filepath.Dir(path))
+			return NoDirectory(filepath.Dir(path))
 		}
 		return err
 	}
@@ -58,6 +58,11 @@ func (f *File) open(path string) (err error) {
 		}
 	}
 	return nil
+}
+
+// NoDirectory is the error of an output whose directory is missing.
+func NoDirectory(dir string) error {
+	return fmt.Errorf("no such directory; make %s first", dir)
 }
 
 // maxLinks is the kernel's own bound (MAXSYMLINKS).

@@ -117,7 +117,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		dir: "is a directory", fifo: "device, pipe or socket", "/dev/null": "device, pipe or socket",
-		filepath.Join(dir, "no", "x"): "make the directory", loop: "symbolic links",
+		filepath.Join(dir, "no", "x"): "no such directory; make ", loop: "symbolic links",
 	} {
 		f, err := Create(path, Options{})
 		if err == nil {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/urfave/cli/v2"
 )
-
-var errInterrupted = errors.New("interrupted; nothing was written")
 
 func exportFlags() []cli.Flag {
 	return append(inputFlags(),
@@ -61,7 +57,7 @@ func convert(c *cli.Context, from, to string) error {
 		return err
 	}
 	defer in.Close()
-	sink, err := openSink(c, to)
+	sink, err := openSink(c, from, to)
 	if err != nil {
 		return err
 	}

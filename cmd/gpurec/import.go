@@ -2,12 +2,12 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
+	"github.com/gpurec/gpurec/export"
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
 	"github.com/urfave/cli/v2"
@@ -49,32 +49,18 @@ func importCommand() *cli.Command {
 
 // writeLog copies the input into a log, which appears under its name when whole.
 func writeLog(c *cli.Context, in *input, out string) (events, bytes uint64, err error) {
-	if out == "-" {
-		return copyLog(c, in, os.Stdout)
-	}
-	if err := replaceable(out); err != nil {
+	if err := replaceable(in.name, out); err != nil {
 		return 0, 0, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
-	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", out, err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	events, bytes, err = copyLog(c, in, f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	f, err := export.Create(out, outputOptions(c, 0))
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
-		return 0, 0, err
+	if events, bytes, err = copyLog(c, in, f); err != nil {
+		f.Abort()
+		return 0, 0, cmp.Or(interrupted(c.Context), err)
 	}
-	return events, bytes, os.Rename(f.Name(), out)
+	return events, bytes, f.Commit()
 }
 
 func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
@@ -87,9 +73,6 @@ func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
 	}
 	var b event.Batch
 	for {
-		if c.Context.Err() != nil {
-			return 0, 0, &exitError{130, errInterrupted}
-		}
 		err := in.Next(&b)
 		if errors.Is(err, io.EOF) {
 			break

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +34,8 @@ type reader interface {
 // its reader fails after events were read: what is whole goes through.
 type input struct {
 	reader
+	ctx     context.Context
+	next    event.Batch // what the reader fills
 	name    string
 	format  string // "gpurec" or the importer's name
 	close   []func() error
@@ -52,16 +56,23 @@ func inputFlags() []cli.Flag {
 }
 
 func openInput(c *cli.Context, path string) (*input, error) {
-	s, err := importer.OpenMember(path, c.String("member"))
-	if err != nil {
-		return nil, err
+	type opened struct {
+		in  *input
+		err error
 	}
-	in := &input{name: path, close: []func() error{s.Close}}
-	if err := in.open(c, s); err != nil {
-		in.Close()
-		return nil, err
-	}
-	return in, nil
+	o, err := awaited(c.Context, func() opened {
+		s, err := importer.OpenMember(path, c.String("member"))
+		if err != nil {
+			return opened{nil, err}
+		}
+		in := &input{ctx: c.Context, name: path, close: []func() error{s.Close}}
+		if err := in.open(c, s); err != nil {
+			in.Close()
+			return opened{nil, err}
+		}
+		return opened{in, nil}
+	})
+	return o.in, cmp.Or(err, o.err)
 }
 
 func (in *input) open(c *cli.Context, s *importer.Stream) error {
@@ -121,7 +132,12 @@ func (in *input) Bound() event.Time {
 
 // Next is the reader's Next, with a failure in the middle turned into an end.
 func (in *input) Next(b *event.Batch) error {
-	err := in.reader.Next(b)
+	err, stop := awaited(in.ctx, func() error { return in.reader.Next(&in.next) })
+	if stop != nil {
+		in.close = nil // its reader is still at work in what would be closed
+		return stop
+	}
+	*b, in.next = in.next, *b
 	switch {
 	case err == nil:
 		in.events += uint64(len(b.Events))
@@ -154,12 +170,17 @@ func (in *input) Close() error {
 	return first
 }
 
-// result turns what was unreadable into exit status 3, with one line a cause.
+// result turns what was unreadable into exit status 3, with one line for the
+// first cause. What an earlier import could not read is no fault of its log.
 func (in *input) result() error {
 	if in.failure != nil {
-		return &exitError{exitPartial, fmt.Errorf("%w; all before it is in the output", in.failure)}
+		err := in.failure
+		if ie := (*importer.Error)(nil); !errors.As(err, &ie) || ie.Remedy == "" {
+			err = fmt.Errorf("%w; all before it is in the output", err)
+		}
+		return &exitError{exitPartial, err}
 	}
-	for _, a := range in.Meta().Anomalies {
+	for _, a := range in.reader.Counters().List() {
 		if a.Severity == event.SeverityError && a.Count > 0 {
 			where := ""
 			if a.Sample != "" {

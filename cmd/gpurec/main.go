@@ -2,14 +2,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
+	"unicode"
 
 	"github.com/gpurec/gpurec/record"
 	"github.com/urfave/cli/v2"
@@ -46,20 +44,28 @@ func usageError(format string, args ...any) error {
 
 func main() {
 	record.RunHelper()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newApp().RunContext(ctx, os.Args)
-	stop()
-	if err != nil {
+	if err := newApp().RunContext(untilSignal(), os.Args); err != nil {
 		code := exitFailed
 		var ee *exitError
 		if errors.As(err, &ee) {
 			code = ee.code
 		}
 		if msg := err.Error(); msg != "" {
-			fmt.Fprintln(os.Stderr, "gpurec:", msg)
+			fmt.Fprintln(os.Stderr, "gpurec:", oneLine(msg))
 		}
 		os.Exit(code)
 	}
+}
+
+// oneLine takes out what would change lines or the terminal: names of files
+// and what traces hold may contain anything.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '\ufffd'
+		}
+		return r
+	}, strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
 }
 
 func newApp() *cli.App {

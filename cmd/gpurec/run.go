@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,8 +26,8 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 		return nil, err
 	}
 	sum, err := correlate.Run(sorted, correlate.Options{}, func(r *correlate.Rows) error {
-		if err := c.Context.Err(); err != nil {
-			return &exitError{130, errInterrupted}
+		if err := interrupted(c.Context); err != nil {
+			return err
 		}
 		return sink.Write(r)
 	})
@@ -35,13 +36,13 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 	}
 	if err != nil {
 		sink.Abort()
-		return nil, err
+		return nil, cmp.Or(interrupted(c.Context), err)
 	}
 	return sum, nil
 }
 
 // openSink picks and opens the output format.
-func openSink(c *cli.Context, out string) (export.Sink, error) {
+func openSink(c *cli.Context, in, out string) (export.Sink, error) {
 	mem, err := maxMemory(c)
 	if err != nil {
 		return nil, err
@@ -60,19 +61,31 @@ func openSink(c *cli.Context, out string) (export.Sink, error) {
 	if out == "-" && f.Name == "parquet" {
 		return nil, usageError("Parquet is a directory of files and cannot go to standard output: name one, as in -o run.parquet/")
 	}
-	if err := replaceable(out); err != nil {
+	if err := replaceable(in, out); err != nil {
 		return nil, err
 	}
-	return f.New(filepath.Clean(out), export.Options{MaxMemory: mem, Tool: tool()})
+	return f.New(filepath.Clean(out), outputOptions(c, mem))
 }
 
-// replaceable refuses an output that is a device, pipe or socket: a finished
-// file takes the place of what has its name, and root's /dev/null would be gone.
-func replaceable(out string) error {
+func outputOptions(c *cli.Context, mem int64) export.Options {
+	return export.Options{MaxMemory: mem, Tool: tool(), Interrupted: func() error { return interrupted(c.Context) }}
+}
+
+// replaceable refuses an output that is the input, or a device, pipe or
+// socket: a finished file takes the place of what has its name, and the only
+// copy of a trace, or root's /dev/null, would be gone.
+func replaceable(in, out string) error {
 	if out == "-" {
 		return nil
 	}
-	if st, err := os.Stat(out); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+	st, err := os.Stat(out)
+	if err != nil || st.IsDir() {
+		return nil // what cannot be made says so by itself
+	}
+	if ist, err := os.Stat(in); err == nil && in != "-" && os.SameFile(ist, st) {
+		return usageError("%s: is the input, which would be lost; name another output", out)
+	}
+	if !st.Mode().IsRegular() {
 		return usageError("%s: is a device, pipe or socket; write to it through standard output: -o - >%s", out, out)
 	}
 	return nil

@@ -83,7 +83,7 @@ func (d *outputDir) create() error {
 	tmp := d.sibling("tmp")
 	err := os.Mkdir(tmp, 0o777)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: make the directory %s first", fs.ErrNotExist, filepath.Dir(d.final))
+		return export.NoDirectory(filepath.Dir(d.final))
 	}
 	if err != nil {
 		return err

@@ -308,7 +308,7 @@ func TestRefusals(t *testing.T) {
 		err = s.Begin(&event.Meta{})
 		s.Abort()
 	}
-	if err == nil || !strings.Contains(err.Error(), "make the directory") || strings.Contains(err.Error(), "tmp-") {
+	if err == nil || !strings.Contains(err.Error(), "no such directory; make ") || strings.Contains(err.Error(), "tmp-") {
 		t.Errorf("a directory in none: %v", err)
 	}
 	t.Chdir(parent)
