@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gpurec/gpurec/export"
+	chromeout "github.com/gpurec/gpurec/export/chromejson"
 	"github.com/gpurec/gpurec/export/parquet"
 	"github.com/gpurec/gpurec/export/perfetto"
 	"github.com/gpurec/gpurec/record/importer"
@@ -36,6 +37,7 @@ func importers() []importer.Format {
 func exporters() []export.Format {
 	return []export.Format{
 		perfetto.Format(),
+		chromeout.Format(),
 		parquet.Format(),
 	}
 }

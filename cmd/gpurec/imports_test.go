@@ -43,6 +43,7 @@ var rooms = []room{
 	{"export/picture", []string{"correlate", "record/event", "export"}, nil},
 	{"export/perfetto", []string{"correlate", "record/event", "protos/", "export", "export/picture"}, []string{"protobuf", "klauspost/compress"}},
 	{"export/chromejson", []string{"correlate", "record/event", "export", "export/picture"}, []string{"klauspost/compress"}},
+	{"export/chromejson/", []string{"export/chromejson"}, nil},
 	{"export/perfetto/", []string{"correlate", "record/event", "protos/", "export", "export/perfetto"}, []string{"protobuf", "klauspost/compress"}},
 	{"export/", []string{"correlate", "record/event", "protos/", "export"}, []string{"protobuf", "klauspost/compress"}},
 }

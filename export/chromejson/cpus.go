@@ -1,0 +1,108 @@
+package chromejson
+
+import (
+	"fmt"
+
+	"github.com/gpurec/gpurec/export/picture"
+)
+
+// cpus writes what each CPU runs, as slices of a thread for each CPU.
+type cpus struct {
+	proc *proc
+	row  *row
+	cpu  int64
+	on   bool // held runs
+	held picture.Switch
+	woke map[int64]picture.Waking // threads woken on this CPU that do not run yet
+}
+
+// Switch implements [picture.Pen].
+func (p *pen) Switch(s *picture.Switch) {
+	c := &p.cpus
+	if c.row == nil || s.CPU != c.cpu {
+		p.lastRuns()
+		p.newCPU(s.CPU)
+	} else if c.on {
+		p.ran(s.Time, s.PrevState)
+	}
+	c.held, c.on = *s, s.Next != 0
+}
+
+func (p *pen) newCPU(cpu int64) {
+	c := &p.cpus
+	if c.proc == nil {
+		c.proc = p.rows.proc(p.rows.makeID(), "CPUs", "", sortCPUs)
+	}
+	p.sleepers()
+	c.cpu = cpu
+	c.row = p.rows.thread(c.proc, p.rows.makeID(), fmt.Sprintf("CPU %d", cpu), int(cpu))
+}
+
+// ran writes the slice of the thread that left its CPU.
+func (p *pen) ran(end int64, state string) {
+	c := &p.cpus
+	c.on = false
+	p.begin(c.row, c.held.Time, max(end, c.held.Time))
+	name := c.held.NextComm
+	if name == "" {
+		name = fmt.Sprintf("thread %d", c.held.Next)
+	}
+	p.Name(name)
+	p.CategoryText("sched")
+	p.out = append(p.out, `,"args":{"tid":`...)
+	p.out = appendInt(p.out, c.held.Next)
+	p.out = append(p.out, `,"prio":`...)
+	p.out = appendInt(p.out, c.held.NextPrio)
+	if state != "" {
+		p.out = append(p.out, `,"end_state":`...)
+		p.out = appendString(p.out, state)
+	}
+	if w, ok := c.woke[c.held.Next]; ok {
+		delete(c.woke, c.held.Next)
+		p.out = append(p.out, `,"wakeup_delay_ns":`...)
+		p.out = appendInt(p.out, c.held.Time-w.Time)
+		if w.Waker > 0 {
+			p.out = append(p.out, `,"waker_tid":`...)
+			p.out = appendInt(p.out, w.Waker)
+		}
+	}
+	p.args = true
+	p.Done()
+}
+
+// SchedDone implements [picture.Pen]: what runs on the CPU runs to the end.
+func (p *pen) SchedDone() {
+	p.lastRuns()
+	p.sleepers()
+}
+
+func (p *pen) lastRuns() {
+	if p.cpus.on {
+		p.ran(p.scene.End, "")
+	}
+}
+
+// sleepers counts those that were woken and never ran on the CPU.
+func (p *pen) sleepers() {
+	if n := len(p.cpus.woke); n > 0 {
+		p.scene.Counters.Add(&AnomalyWakings, uint64(n))
+		clear(p.cpus.woke)
+	}
+}
+
+// Waking implements [picture.Pen]: the slice of the thread that was woken tells
+// of it. The thread runs on the same CPU, later.
+func (p *pen) Waking(w *picture.Waking) {
+	c := &p.cpus
+	if c.row == nil || w.CPU != c.cpu {
+		p.lastRuns()
+		p.newCPU(w.CPU)
+	}
+	if c.woke == nil {
+		c.woke = map[int64]picture.Waking{}
+	}
+	if _, ok := c.woke[w.TID]; ok {
+		p.scene.Counters.Add(&AnomalyWakings, 1)
+	}
+	c.woke[w.TID] = *w
+}
