@@ -32,7 +32,7 @@ func infoCommand() *cli.Command {
 				return err
 			}
 			defer in.Close()
-			ib := &infoBuilder{i: newInfo(in.name)}
+			ib := &infoBuilder{i: newInfo(in.name), losses: map[lossKey]int{}}
 			sum, err := correlateInto(c, in, ib)
 			if err != nil {
 				return err
@@ -85,10 +85,40 @@ type infoAnomaly struct {
 	Sample   string `json:"sample,omitempty"`
 }
 
+// infoLoss sums up the losses of one stream and CPU.
 type infoLoss struct {
 	Stream string  `json:"stream"`
 	CPU    *int64  `json:"cpu"`
-	Count  *uint64 `json:"count"`
+	Count  *uint64 `json:"count"` // of the gaps that say it; null if none does
+	// Gaps is the number of intervals in which events are missing, Uncounted
+	// that of those which do not say how many.
+	Gaps      uint64 `json:"gaps"`
+	Uncounted uint64 `json:"uncounted"`
+}
+
+type lossKey struct {
+	stream string
+	cpu    event.Opt[int64]
+}
+
+func (b *infoBuilder) addLoss(stream string, cpu event.Opt[int64], count event.Opt[uint64]) {
+	k := lossKey{stream, cpu}
+	at, ok := b.losses[k]
+	if !ok {
+		at = len(b.i.Losses)
+		b.losses[k] = at
+		b.i.Losses = append(b.i.Losses, infoLoss{Stream: stream, CPU: optPtr(cpu)})
+	}
+	l := &b.i.Losses[at]
+	l.Gaps++
+	switch {
+	case !count.OK:
+		l.Uncounted++
+	case l.Count == nil:
+		l.Count = &count.V
+	default:
+		*l.Count += count.V
+	}
 }
 
 type infoProcess struct {
@@ -123,7 +153,10 @@ func newInfo(name string) *info {
 }
 
 // infoBuilder is a sink that keeps the rows that info tells.
-type infoBuilder struct{ i *info }
+type infoBuilder struct {
+	i      *info
+	losses map[lossKey]int // places in i.Losses
+}
 
 func (b *infoBuilder) Begin(*event.Meta) error      { return nil }
 func (b *infoBuilder) End(*correlate.Summary) error { return nil }
@@ -138,7 +171,7 @@ func (b *infoBuilder) Write(r *correlate.Rows) error {
 		i.Anomalies = append(i.Anomalies, infoAnomaly{a.Name, a.Severity, a.Count, a.Remedy, a.Sample})
 	}
 	for _, l := range r.Losses {
-		i.Losses = append(i.Losses, infoLoss{l.Stream, optPtr(l.CPU), optPtr(l.Count)})
+		b.addLoss(l.Stream, l.CPU, l.Count)
 	}
 	for _, p := range r.Processes {
 		ip := infoProcess{PID: optPtr(p.PID), Name: p.Name}
@@ -179,10 +212,10 @@ func (i *info) finish(sum *correlate.Summary, format string) {
 func (i *info) writeText(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "file\t%s (%s)\n", i.Files[0], i.Format)
+	fmt.Fprintf(w, "file\t%s (%s)\n", oneLine(i.Files[0]), i.Format)
 	fmt.Fprintf(w, "clock\t%s\n", i.Clock)
 	if i.StartNS != nil {
-		fmt.Fprintf(w, "time\t%d.%09d to %d.%09d s\n", *i.StartNS/1e9, *i.StartNS%1e9, *i.EndNS/1e9, *i.EndNS%1e9)
+		fmt.Fprintf(w, "time\t%s to %s s\n", seconds(*i.StartNS), seconds(*i.EndNS))
 	} else {
 		fmt.Fprintf(w, "time\tno event has one\n")
 	}
@@ -202,9 +235,9 @@ func (i *info) writeText(out io.Writer) error {
 			silent++
 			continue
 		}
-		fmt.Fprintf(w, "probe\t%s\t%s %s\t%d hits, %d lost", p.Name, p.Mechanism, p.State, p.Hits, p.Lost)
+		fmt.Fprintf(w, "probe\t%s\t%s %s\t%d hits, %d lost", oneLine(p.Name), p.Mechanism, p.State, p.Hits, p.Lost)
 		if p.Reason != "" {
-			fmt.Fprintf(w, "\t%s", p.Reason)
+			fmt.Fprintf(w, "\t%s", oneLine(p.Reason))
 		}
 		fmt.Fprintln(w)
 	}
@@ -212,10 +245,10 @@ func (i *info) writeText(out io.Writer) error {
 		fmt.Fprintf(w, "probes\t%d more attached, without hits (--json has all)\n", silent)
 	}
 	for _, l := range i.Losses {
-		fmt.Fprintf(w, "loss\t%s\t%s\n", l.Stream, optText(l.Count))
+		fmt.Fprintf(w, "loss\t%s\t%s\n", oneLine(l.Stream), l.text())
 	}
 	for _, a := range i.Anomalies {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", a.Severity, a.Name, a.Count, a.Remedy)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", a.Severity, oneLine(a.Name), a.Count, oneLine(a.Remedy))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -223,9 +256,25 @@ func (i *info) writeText(out io.Writer) error {
 	return b.Flush()
 }
 
-func optText(n *uint64) string {
-	if n == nil {
-		return "unknown number of events"
+// seconds writes nanoseconds as seconds; a clock may begin below zero.
+func seconds(ns int64) string {
+	sign, n := "", uint64(ns)
+	if ns < 0 {
+		sign, n = "-", -n
 	}
-	return fmt.Sprintf("%d events", *n)
+	return fmt.Sprintf("%s%d.%09d", sign, n/1e9, n%1e9)
+}
+
+func (l *infoLoss) text() string {
+	s := "unknown number of events"
+	if l.Count != nil {
+		s = fmt.Sprintf("%d events", *l.Count)
+		if l.Uncounted > 0 {
+			s += " and an unknown number more"
+		}
+	}
+	if l.CPU != nil {
+		s += fmt.Sprintf(" of CPU %d", *l.CPU)
+	}
+	return s + fmt.Sprintf(" in %d gaps", l.Gaps)
 }
