@@ -148,7 +148,10 @@ func (j *journal) close(meta *event.Meta) {
 	defer j.mu.Unlock()
 	j.put(j.cutoffs())
 	meta.Cost.Events = j.written
-	meta.Cost.BytesWritten = uint64(j.out.size)
+	if err := j.w.Flush(); err != nil && j.err == nil {
+		j.err = err
+	}
+	meta.Cost.BytesWritten = uint64(j.out.size) // all but this metadata and the index
 	if err := j.w.Close(meta); err != nil && j.err == nil {
 		j.err = err
 	}

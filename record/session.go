@@ -115,6 +115,11 @@ func (o *Options) check() error {
 			return &UsageError{fmt.Sprintf("no group of probes is called %s: there are %s", g, strings.Join(bpf.Groups(), ", "))}
 		}
 	}
+	for _, lib := range o.Libraries {
+		if _, err := os.Stat(lib); err != nil {
+			return fmt.Errorf("probe library: %w", err)
+		}
+	}
 	for _, pid := range o.PIDs {
 		if pid <= 0 {
 			return &UsageError{fmt.Sprintf("%d is no process id", pid)}

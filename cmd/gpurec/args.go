@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/record/event"
 	"github.com/urfave/cli/v2"
 )
 
@@ -24,6 +26,9 @@ func parseMixed(c *cli.Context) ([]string, error) {
 			continue
 		}
 		name, val, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if name == "help" || name == "h" {
+			return nil, errors.Join(cli.ShowSubcommandHelp(c), &exitError{})
+		}
 		f := findFlag(c.Command.Flags, name)
 		if f == nil {
 			return nil, usageError("%s has no flag %s; see gpurec %s --help", c.Command.Name, a, c.Command.Name)
@@ -78,4 +83,20 @@ func rowsLine(sum *correlate.Summary) string {
 		return "no rows"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// clockNames are what --clock takes: our names, and those of ftrace.
+var clockNames = map[string]event.Clock{
+	"": "", "boot": event.ClockBoottime, "mono": event.ClockMonotonic, "mono_raw": event.ClockMonotonicRaw, "global": event.ClockLocal,
+	string(event.ClockBoottime): event.ClockBoottime, string(event.ClockMonotonic): event.ClockMonotonic,
+	string(event.ClockMonotonicRaw): event.ClockMonotonicRaw, string(event.ClockRealtime): event.ClockRealtime,
+	string(event.ClockLocal): event.ClockLocal,
+}
+
+func clockFlag(c *cli.Context) (event.Clock, error) {
+	k, ok := clockNames[c.String("clock")]
+	if !ok {
+		return "", usageError("--clock %q is no clock; known are boottime (boot), monotonic (mono), monotonic_raw (mono_raw), realtime, local (global)", c.String("clock"))
+	}
+	return k, nil
 }

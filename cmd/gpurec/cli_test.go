@@ -104,6 +104,7 @@ func TestUsageErrors(t *testing.T) {
 		{"record", "--max-size", "much", "--", "true"},
 		{"report", trace, "--max-memory", "3"},
 		{"doctor", "who"},
+		{"info", trace, "--clock", "bot"},
 		{"info", trace, "--from", "none"},
 		{"export", trace, "-o", "run.parquet"},
 		{"export", trace, "-o", "-", "--format", "parquet"},
@@ -137,6 +138,21 @@ func TestHelpFits(t *testing.T) {
 	for _, want := range []string{"-e, --event SYSTEM:EVENT …", "-o, --output FILE ", "(default: run.gpurec)"} {
 		if help := must(t, "record", "--help"); !strings.Contains(help, want) {
 			t.Errorf("record --help lacks %q:\n%s", want, help)
+		}
+	}
+}
+
+// Help is help wherever it stands, and --clock takes ftrace's names too.
+func TestHelpAndClockNames(t *testing.T) {
+	trace := writeFile(t, "trace.txt", smallTrace)
+	for _, args := range [][]string{{"report", trace, "--help"}, {"export", trace, "-h"}} {
+		if r := gpurec(t, args...); r.code != 0 || !strings.Contains(r.stdout, "--max-memory") || r.stderr != "" {
+			t.Errorf("%v: status %d, %q", args, r.code, r.stderr)
+		}
+	}
+	for name, want := range map[string]string{"mono": "monotonic", "boot": "boottime", "realtime": "realtime"} {
+		if out := must(t, "info", "--json", "--clock", name, trace); !strings.Contains(out, `"clock": "`+want+`"`) {
+			t.Errorf("--clock %s: %s", name, out)
 		}
 	}
 }

@@ -88,7 +88,11 @@ func (in *input) open(c *cli.Context, s *importer.Stream) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.OpenReader(f, importer.Options{Clock: event.Clock(c.String("clock"))})
+	clock, err := clockFlag(c)
+	if err != nil {
+		return err
+	}
+	r, err := s.OpenReader(f, importer.Options{Clock: clock})
 	if err != nil {
 		return err
 	}
