@@ -4,6 +4,8 @@ BIN     := bin/gpurec
 OUT     ?= out
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+# What ./... leaves out because it lies under testdata.
+PKGS    := ./... ./testdata/lab/...
 FUZZTIME ?= 10s
 FUZZ_PKGS := $(shell grep -rl --include=*_test.go '^func Fuzz' record correlate export 2>/dev/null | xargs -r -n1 dirname | sort -u)
 # CGO_ENABLED=0: one static binary that runs on any Linux of its architecture.
@@ -25,22 +27,22 @@ demo: build ## record (or unpack) a run, correlate, export, report
 	@./testdata/demo/demo.sh $(BIN) $(OUT)
 
 test: ## unit and integration tests; live ones run as root where the kernel allows
-	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) vet $(PKGS)
+	$(GO) test $(PKGS)
 
 test-duckdb: ## open the Parquet export in real DuckDB (needs cgo and a C++ runtime)
 	cd testdata/duckdb && CGO_ENABLED=1 $(GO) test ./...
 
 race: ## the tests under the race detector (needs cgo)
-	CGO_ENABLED=1 $(GO) test -race -short ./...
+	CGO_ENABLED=1 $(GO) test -race -short $(PKGS)
 
 lab: ## the VM lab: real scheduler, fences and ioctls without a GPU (docs/lab.md)
 	$(GO) run ./testdata/lab/cmd/lab $(if $(KERNEL),-kernel $(KERNEL)) $(if $(SCENARIO),-scenario $(SCENARIO)) $(LABFLAGS)
 
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -s -l $$(git ls-files '*.go'))" || { gofmt -s -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet ./...
-	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+	$(GO) vet $(PKGS)
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PKGS)
 
 fuzz-smoke: ## every fuzz target for FUZZTIME (default 10s)
 	@set -e; for p in $(FUZZ_PKGS); do \
