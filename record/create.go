@@ -103,6 +103,9 @@ func create(path string, uid int) (*os.File, error) {
 	}
 	w := walker{uid: uint32(uid)}
 	dir, base, err := w.walk(path)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, fail(fmt.Errorf("%w: make its directory first, or name another file with -o", err))
+	}
 	if err != nil {
 		return nil, fail(err)
 	}

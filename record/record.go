@@ -144,7 +144,7 @@ type CommandError struct {
 	Err    error
 }
 
-func (e *CommandError) Error() string { return fmt.Sprintf("run %s: %v", e.Name, e.Err) }
+func (e *CommandError) Error() string { return fmt.Sprintf("run %s: %v", shellQuote(e.Name), e.Err) }
 
 // Unwrap returns the cause.
 func (e *CommandError) Unwrap() error { return e.Err }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/gpurec/gpurec/record"
 	"github.com/urfave/cli/v2"
@@ -22,11 +24,13 @@ func doctorCommand() *cli.Command {
 			}
 			if c.Bool("clean") {
 				removed, err := record.Clean()
-				for _, s := range removed {
-					fmt.Println("removed", s)
-				}
 				if err == nil && len(removed) == 0 {
-					fmt.Println("nothing to remove")
+					_, err = fmt.Println("nothing to remove")
+				}
+				for _, s := range removed {
+					if _, perr := fmt.Println("removed", s); err == nil {
+						err = perr
+					}
 				}
 				return err
 			}
@@ -39,33 +43,48 @@ func doctorCommand() *cli.Command {
 	}
 }
 
+// deviceText is a device in one line: what is unknown is left out.
+func deviceText(d *record.Device) string {
+	s := d.ID
+	for _, f := range [][2]string{
+		{"", d.Name}, {"driver ", strings.TrimSpace(d.Driver + " " + d.Version)}, {"vendor ", d.Vendor},
+		{"model ", d.Model}, {"uuid ", d.UUID}, {"nodes ", strings.Join(d.Nodes, " ")},
+	} {
+		if f[1] != "" {
+			s += ", " + f[0] + f[1]
+		}
+	}
+	return s
+}
+
 func printDoctor(r *record.Report) error {
-	fmt.Printf("%s, Linux %s %s, %d CPUs\n\n", r.Host.Name, r.Host.Kernel, r.Host.Machine, r.Host.CPUs)
+	w := bufio.NewWriter(os.Stdout)
+	fmt.Fprintf(w, "%s, Linux %s %s, %d CPUs\n\n", r.Host.Name, r.Host.Kernel, r.Host.Machine, r.Host.CPUs)
 	for _, m := range r.Mechanisms {
 		if m.OK {
-			fmt.Printf("ok  %s\n", m.Name)
+			fmt.Fprintf(w, "ok  %s\n", m.Name)
 			continue
 		}
-		fmt.Printf("no  %s: %s\n", m.Name, m.Reason)
+		fmt.Fprintf(w, "no  %s: %s\n", m.Name, m.Reason)
 		if m.Effect != "" {
-			fmt.Printf("      without it: %s\n", m.Effect)
+			fmt.Fprintf(w, "      without it: %s\n", m.Effect)
 		}
 		if m.Remedy != "" {
-			fmt.Printf("      to get it:  %s\n", m.Remedy)
+			fmt.Fprintf(w, "      to get it:  %s\n", m.Remedy)
 		}
 	}
-	fmt.Println()
+	fmt.Fprintln(w)
 	if len(r.Devices) == 0 {
-		fmt.Println("GPUs: none found")
+		fmt.Fprintln(w, "GPUs: none found")
 	}
 	for _, d := range r.Devices {
-		fmt.Printf("GPU %+v\n", d)
+		fmt.Fprintln(w, "GPU", deviceText(&d))
 	}
 	for _, n := range r.Notes {
-		fmt.Println(n)
+		fmt.Fprintln(w, n)
 	}
 	for _, s := range r.Stale {
-		fmt.Printf("left behind by a killed recorder: %s (gpurec doctor --clean removes it)\n", s)
+		fmt.Fprintf(w, "left behind by a killed recorder: %s (gpurec doctor --clean removes it)\n", s)
 	}
-	return nil
+	return w.Flush()
 }

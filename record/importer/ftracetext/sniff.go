@@ -10,7 +10,7 @@ import (
 // header, trace-cmd's first lines, an event with its head among the first
 // lines, a systrace in HTML, or GPU events without any head.
 func sniff(b []byte) bool {
-	if bytes.IndexByte(b, 0) >= 0 || len(b) == 0 {
+	if len(b) == 0 {
 		return false
 	}
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
@@ -28,6 +28,9 @@ func sniff(b []byte) bool {
 		line, rest, _ := bytes.Cut(b, []byte("\n"))
 		b = rest
 		line = bytes.TrimSuffix(line, []byte("\r"))
+		if bytes.IndexByte(line, 0) >= 0 {
+			return false // binary; zeros further on are what a crash left of a text
+		}
 		if parseHead(line, &h) {
 			return true
 		}
