@@ -1,0 +1,479 @@
+package rocm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/importer"
+	"github.com/gpurec/gpurec/record/importer/args"
+	"github.com/gpurec/gpurec/record/importer/sqlitefile"
+)
+
+// rpd reads a file of rpd_tracer. Calls, work on devices and samples are read
+// side by side, the earliest first. What a call launched stands in tables of
+// its number (rocpd_kernelapi, rocpd_copyapi), which are read along with the
+// calls; which call launched a piece of work stands in rocpd_api_ops, which is
+// read before.
+type rpd struct {
+	name    string
+	file    *sqlitefile.File
+	count   event.Counters
+	meta    event.Meta
+	strings map[int64]string
+	launch  map[int64]int64 // call by op
+	pids    []int32         // process by call
+	cursors []*cursor
+	kernels *side
+	copies  *side
+	obj     args.Object
+	failed  error
+}
+
+// cursor is a table on its way.
+type cursor struct {
+	table string
+	rows  *sqlitefile.Rows
+	make  func(r *rpd, rows *sqlitefile.Rows) event.Event
+	next  event.Event
+}
+
+// side is a table of further facts of calls, in the order of their numbers.
+type side struct {
+	rows *sqlitefile.Rows
+	id   int64
+	ok   bool
+}
+
+// Bounds of what is held.
+const (
+	maxLinks   = 2 << 20
+	maxPIDs    = 8 << 20
+	maxStrings = 64 << 20 // bytes
+	maxText    = 64 << 10
+)
+
+func openRPD(in importer.Input, o importer.Options) (importer.Reader, error) {
+	f, err := sqlitefile.Open(in)
+	if err != nil {
+		return nil, err
+	}
+	r := &rpd{name: in.Name, file: f, strings: map[int64]string{}, launch: map[int64]int64{}}
+	if f.Tables["rocpd_api"] == nil && f.Tables["rocpd_op"] == nil {
+		f.Close()
+		return nil, &importer.Error{Name: in.Name, Offset: -1, Err: errors.New("holds neither rocpd_api nor rocpd_op, so it is no file of rpd_tracer (rocprofv3's own rocpd files are not read)"),
+			Remedy: "let rocprofv3 write JSON: rocprofv3 --output-format json; or convert the file: rocpd convert -i FILE --output-format pftrace"}
+	}
+	// rpd_tracer stamps calls with CLOCK_MONOTONIC (rpd_tracer/Utility.h), and
+	// roctracer brings the times of devices to it.
+	r.meta = event.Meta{Format: "rpd", Clock: event.ClockMonotonic}
+	if o.Clock != "" {
+		r.meta.Clock = o.Clock
+	}
+	if f.Missing > 0 {
+		r.count.AddAt(&AnomalyDamaged, 1, fmt.Sprintf("%d bytes are missing at the end", f.Missing))
+		r.failed = &importer.Error{Name: in.Name, Offset: -1, Err: fmt.Errorf("the file is cut: %d bytes are missing at its end", f.Missing), Remedy: "copy it again; what is whole of its tables is kept"}
+	}
+	r.prepare()
+	return r, nil
+}
+
+// prepare reads names, links and facts, and opens the tables of events.
+func (r *rpd) prepare() {
+	left := maxStrings
+	r.each("rocpd_string", []string{"id", "string"}, func(rows *sqlitefile.Rows) {
+		id, ok := rows.Int(0)
+		s := cut(rows.Text(1))
+		if left -= len(s) + 64; ok && left > 0 {
+			r.strings[id] = s
+		}
+	})
+	r.each("rocpd_metadata", []string{"tag", "value"}, func(rows *sqlitefile.Rows) {
+		if len(r.meta.Facts) < 1000 {
+			r.meta.Facts = append(r.meta.Facts, event.Fact{Key: "rpd." + cut(rows.Text(0)), Value: cut(rows.Text(1))})
+		}
+	})
+	r.each("rocpd_api_ops", []string{"api_id", "op_id"}, func(rows *sqlitefile.Rows) {
+		api, ok1 := rows.Int(0)
+		op, ok2 := rows.Int(1)
+		if !ok1 || !ok2 {
+			return
+		}
+		if len(r.launch) >= maxLinks {
+			r.count.Add(&AnomalyTooMany, 1)
+			return
+		}
+		r.launch[op] = api
+	})
+	if len(r.launch) > 0 {
+		r.each("rocpd_api", []string{"id", "pid"}, func(rows *sqlitefile.Rows) {
+			id, ok1 := rows.Int(0)
+			pid, ok2 := rows.Int(1)
+			if !ok1 || !ok2 || id < 0 || id >= maxPIDs {
+				return
+			}
+			for int64(len(r.pids)) <= id {
+				r.pids = append(r.pids, event.NoID)
+			}
+			r.pids[id] = int32(pid)
+		})
+	}
+	r.kernels = r.side("rocpd_kernelapi", kernelAPICols)
+	r.copies = r.side("rocpd_copyapi", copyAPICols)
+	r.start("rocpd_api", []string{"start", "end", "id", "pid", "tid", "apiName_id", "args_id"}, (*rpd).api)
+	r.start("rocpd_op", []string{"start", "end", "id", "gpuId", "queueId", "sequenceId", "description_id", "opType_id"}, (*rpd).op)
+	r.start("rocpd_monitor", []string{"start", "end", "deviceType", "deviceId", "monitorType", "value"}, (*rpd).monitor)
+	known := map[string]bool{"rocpd_string": true, "rocpd_ustring": true, "rocpd_metadata": true, "rocpd_api_ops": true, "rocpd_kernelapi": true,
+		"rocpd_copyapi": true, "rocpd_api": true, "rocpd_op": true, "rocpd_monitor": true}
+	for n := range r.file.Tables {
+		if known[n] || strings.HasPrefix(n, "sqlite_") {
+			continue
+		}
+		c, err := r.file.Count(n)
+		if err != nil {
+			r.damaged(n, c, err)
+		}
+		r.count.AddAt(&AnomalyNotRead, uint64(c), "table "+n)
+	}
+}
+
+func cut(s string) string {
+	if len(s) > maxText {
+		return strings.ToValidUTF8(s[:maxText], "")
+	}
+	return s
+}
+
+func (r *rpd) each(table string, cols []string, do func(*sqlitefile.Rows)) {
+	rows, err := r.file.Rows(table, cols...)
+	if err != nil {
+		r.damaged(table, 0, err)
+		return
+	}
+	defer rows.Close()
+	for {
+		ok, err := rows.Next()
+		if err != nil {
+			r.damaged(table, rows.Read, err)
+		}
+		if !ok {
+			return
+		}
+		do(rows)
+	}
+}
+
+func (r *rpd) damaged(table string, row int64, err error) {
+	where := fmt.Sprintf("table %s after row %d", table, row)
+	r.count.AddAt(&AnomalyDamaged, 1, where+": "+err.Error())
+	if r.failed == nil {
+		r.failed = &importer.Error{Name: r.name, Offset: -1, Err: fmt.Errorf("%s: %w", where, err), Remedy: "what was read of all tables is kept"}
+	}
+}
+
+func (r *rpd) start(table string, cols []string, do func(*rpd, *sqlitefile.Rows) event.Event) {
+	rows, err := r.file.Rows(table, cols...)
+	if err != nil {
+		r.damaged(table, 0, err)
+		return
+	}
+	c := &cursor{table: table, rows: rows, make: do}
+	if r.advance(c) {
+		r.cursors = append(r.cursors, c)
+	}
+}
+
+func (r *rpd) advance(c *cursor) bool {
+	ok, err := c.rows.Next()
+	if err != nil {
+		r.damaged(c.table, c.rows.Read, err)
+	}
+	if !ok {
+		return false
+	}
+	c.next = c.make(r, c.rows)
+	return true
+}
+
+// side opens a table of further facts at its first row.
+func (r *rpd) side(table string, cols []string) *side {
+	rows, err := r.file.Rows(table, cols...)
+	if err != nil {
+		r.damaged(table, 0, err)
+		return &side{}
+	}
+	s := &side{rows: rows}
+	r.step(table, s)
+	return s
+}
+
+func (r *rpd) step(table string, s *side) {
+	ok, err := s.rows.Next()
+	if err != nil {
+		r.damaged(table, s.rows.Read, err)
+	}
+	if s.ok = ok; ok {
+		s.id, _ = s.rows.Int(0)
+	}
+}
+
+// to goes to the row of a call, and reports whether there is one.
+func (r *rpd) to(table string, s *side, id int64) bool {
+	for s.ok && s.id < id {
+		r.count.AddAt(&AnomalyBadRecord, 1, fmt.Sprintf("table %s: call %d is not there", table, s.id))
+		r.step(table, s)
+	}
+	return s.ok && s.id == id
+}
+
+// Next fills b with events; see [event.Source].
+func (r *rpd) Next(b *event.Batch) error {
+	b.Reset()
+	for len(b.Events) < event.DefaultBatch && len(r.cursors) > 0 {
+		best := 0
+		for i, c := range r.cursors {
+			if c.next.Time < r.cursors[best].next.Time {
+				best = i
+			}
+		}
+		c := r.cursors[best]
+		span(&r.meta, &c.next)
+		b.Events = append(b.Events, c.next)
+		if !r.advance(c) {
+			r.cursors = append(r.cursors[:best], r.cursors[best+1:]...)
+		}
+	}
+	switch {
+	case len(b.Events) > 0:
+		return nil
+	case r.failed != nil:
+		return r.failed
+	}
+	return io.EOF
+}
+
+// span widens the time range of an input.
+func span(m *event.Meta, e *event.Event) {
+	if !e.Time.Known() {
+		return
+	}
+	from := e.Time
+	if s := e.TimeOf(event.FieldStart); s.Known() {
+		from = min(from, s)
+	}
+	if !m.Start.OK || from < m.Start.V {
+		m.Start = event.Some(from)
+	}
+	if !m.End.OK || e.Time > m.End.V {
+		m.End = event.Some(e.Time)
+	}
+}
+
+// str is the string of a reference.
+func (r *rpd) str(rows *sqlitefile.Rows, col int) string {
+	id, ok := rows.Int(col)
+	if !ok {
+		return ""
+	}
+	s, ok := r.strings[id]
+	if !ok {
+		r.count.AddAt(&AnomalyNoName, 1, "string "+strconv.FormatInt(id, 10))
+		return "string " + strconv.FormatInt(id, 10)
+	}
+	return s
+}
+
+// whole makes a complete event of the columns start and end.
+func (r *rpd) whole(k event.Kind, rows *sqlitefile.Rows, source string) event.Event {
+	e := event.New(k, event.NoTime)
+	e.Source = source
+	start, ok := rows.Int(0)
+	end, hasEnd := rows.Int(1)
+	if !ok {
+		r.count.AddAt(&AnomalyNoTime, 1, source+" row "+strconv.FormatInt(rows.Read, 10))
+		return e
+	}
+	if !hasEnd {
+		end = start
+	}
+	e.Time = event.Time(end)
+	e.SetTime(event.FieldStart, event.Time(start))
+	return e
+}
+
+var kernelAPICols = []string{"api_ptr_id", "stream", "gridX", "gridY", "gridZ", "workgroupX", "workgroupY", "workgroupZ", "groupSegmentSize", "kernelName_id"}
+
+var copyAPICols = []string{"api_ptr_id", "stream", "size", "kind"}
+
+// userMarker is the name under which rpd_tracer keeps ranges of the program.
+const userMarker = "UserMarker"
+
+func (r *rpd) api(rows *sqlitefile.Rows) event.Event {
+	name := r.str(rows, 5)
+	text := r.str(rows, 6)
+	id, _ := rows.Int(2)
+	if name == userMarker {
+		e := r.whole(event.KindSlice, rows, "rpd:marker")
+		r.who(&e, rows)
+		e.SetStr(event.FieldName, text)
+		e.SetStr(event.FieldCategory, "roctx")
+		return e
+	}
+	e := r.whole(event.KindAPI, rows, "rpd:api")
+	r.who(&e, rows)
+	e.SetStr(event.FieldName, name)
+	e.SetUint(event.FieldAPI, uint64(family(name)))
+	e.SetInt(event.FieldCorrelationID, id)
+	if r.to("rocpd_kernelapi", r.kernels, id) {
+		k := r.kernels.rows
+		setStream(&e, k.Text(1))
+		for i, f := range []event.Field{event.FieldGridX, event.FieldGridY, event.FieldGridZ, event.FieldBlockX, event.FieldBlockY, event.FieldBlockZ, event.FieldSharedMemBytes} {
+			if v, ok := k.Int(2 + i); ok && v >= 0 {
+				e.SetInt(f, v)
+			}
+		}
+		e.SetStr(event.FieldKernelName, r.str(k, 9))
+		r.step("rocpd_kernelapi", r.kernels)
+	}
+	if r.to("rocpd_copyapi", r.copies, id) {
+		c := r.copies.rows
+		setStream(&e, c.Text(1))
+		if v, ok := c.Int(2); ok && v >= 0 {
+			e.SetInt(event.FieldBytes, v)
+		}
+		if d := copyKind(c); d != event.DirUnknown {
+			e.SetUint(event.FieldDirection, uint64(d))
+		}
+		r.step("rocpd_copyapi", r.copies)
+	}
+	return e
+}
+
+// copyKind maps hipMemcpyKind.
+func copyKind(rows *sqlitefile.Rows) event.Direction {
+	k, ok := rows.Int(3)
+	if !ok {
+		return event.DirUnknown
+	}
+	switch k {
+	case 0:
+		return event.DirHtoH
+	case 1:
+		return event.DirHtoD
+	case 2:
+		return event.DirDtoH
+	case 3:
+		return event.DirDtoD
+	}
+	return event.DirUnknown
+}
+
+// setStream reads a handle, which stands as text: "0x5581".
+func setStream(e *event.Event, s string) {
+	if v, err := strconv.ParseUint(s, 0, 64); err == nil {
+		e.SetUint(event.FieldStream, v)
+	}
+}
+
+func (r *rpd) who(e *event.Event, rows *sqlitefile.Rows) {
+	if v, ok := rows.Int(3); ok {
+		e.PID = int32(v)
+	}
+	if v, ok := rows.Int(4); ok {
+		e.TID = int32(v)
+	}
+}
+
+// op is work on a device.
+func (r *rpd) op(rows *sqlitefile.Rows) event.Event {
+	e := r.whole(event.KindGPUActivity, rows, "rpd:op")
+	id, _ := rows.Int(2)
+	typ, name := r.str(rows, 7), r.str(rows, 6)
+	what := event.ActivityOther
+	switch {
+	case strings.Contains(typ, "Kernel") || strings.Contains(typ, "Dispatch"):
+		what = event.ActivityKernel
+	case strings.Contains(typ, "Copy"):
+		what = event.ActivityMemcpy
+	case strings.Contains(typ, "Fill"):
+		what = event.ActivityMemset
+	}
+	e.SetUint(event.FieldActivity, uint64(what))
+	if d := direction(typ); what == event.ActivityMemcpy && d != event.DirUnknown {
+		e.SetUint(event.FieldDirection, uint64(d))
+	}
+	if name == "" {
+		name = typ
+	}
+	e.SetStr(event.FieldName, name)
+	if v, ok := rows.Int(3); ok {
+		e.SetStr(event.FieldDevice, "gpu"+strconv.FormatInt(v, 10))
+	}
+	if v, ok := rows.Int(4); ok {
+		e.SetInt(event.FieldStream, v)
+	}
+	if api, ok := r.launch[id]; ok {
+		e.SetInt(event.FieldCorrelationID, api)
+		if api >= 0 && api < int64(len(r.pids)) {
+			e.PID = r.pids[api]
+		}
+	}
+	r.obj.Reset()
+	if typ != name {
+		r.obj.Str("op_type", typ)
+	}
+	if v, ok := rows.Int(5); ok && v != 0 {
+		r.obj.Int("sequence_id", v)
+	}
+	e.SetStr(event.FieldArgs, r.obj.String())
+	return e
+}
+
+// monitor is a value that held for a while: its sample stands at the start.
+func (r *rpd) monitor(rows *sqlitefile.Rows) event.Event {
+	e := event.New(event.KindCounter, event.NoTime)
+	e.Source = "rpd:monitor"
+	if v, ok := rows.Int(0); ok {
+		e.Time = event.Time(v)
+	} else {
+		r.count.Add(&AnomalyNoTime, 1)
+	}
+	e.SetStr(event.FieldName, cut(rows.Text(4)))
+	if id, ok := rows.Int(3); ok {
+		kind := cut(rows.Text(2))
+		if kind == "" {
+			kind = "gpu"
+		}
+		e.SetStr(event.FieldDevice, kind+strconv.FormatInt(id, 10))
+	}
+	if v, ok := rows.Float(5); ok {
+		e.SetFloat(event.FieldValue, v)
+	} else if v, err := strconv.ParseFloat(strings.TrimSpace(rows.Text(5)), 64); err == nil {
+		e.SetFloat(event.FieldValue, v)
+	} else {
+		r.count.AddAt(&AnomalyBadRecord, 1, "rocpd_monitor row "+strconv.FormatInt(rows.Read, 10))
+	}
+	return e
+}
+
+// Meta describes the input.
+func (r *rpd) Meta() *event.Meta { return &r.meta }
+
+// Counters holds the anomalies so far.
+func (r *rpd) Counters() *event.Counters { return &r.count }
+
+// Close closes the database.
+func (r *rpd) Close() error {
+	for _, c := range r.cursors {
+		c.rows.Close()
+	}
+	for _, s := range []*side{r.kernels, r.copies} {
+		if s != nil && s.rows != nil {
+			s.rows.Close()
+		}
+	}
+	return r.file.Close()
+}
