@@ -6,14 +6,14 @@ import (
 
 func exportFlags() []cli.Flag {
 	return append(inputFlags(),
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: *.pftrace or *.pftrace.gz (Perfetto), DIR/ (Parquet), - (standard output)"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: *.pftrace (Perfetto), *.json (Chrome), both also *.gz, DIR/ (Parquet), - (standard output)"},
 		&cli.StringFlag{Name: "format", Usage: "write `FORMAT`, whatever OUT is called: " + exporterNames()})
 }
 
 func exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "export",
-		Usage:     "write a log or trace for Perfetto (.pftrace) or as Parquet tables (a directory)",
+		Usage:     "write a log or trace for Perfetto (.pftrace), as Chrome JSON, or as Parquet tables (a directory)",
 		ArgsUsage: "run.gpurec -o OUT",
 		Flags:     exportFlags(),
 		Action: func(c *cli.Context) error {

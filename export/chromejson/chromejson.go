@@ -40,7 +40,7 @@ type Writer struct {
 }
 
 // New returns a writer to path, which appears when [Writer.End] returns; "-"
-// is standard output. It fails if path cannot be written.
+// is standard output. It fails if no file can be made there: see [export.Create].
 func New(path string, o export.Options) (*Writer, error) {
 	if o.TempDir == "" && path != "-" {
 		o.TempDir = filepath.Dir(path)
@@ -65,11 +65,13 @@ func (w *Writer) Write(r *correlate.Rows) error {
 
 // End draws everything and gives the file its name.
 func (w *Writer) End(sum *correlate.Summary) error {
-	if err := w.write(sum); err != nil {
-		w.Abort()
-		return fmt.Errorf("write %s: %w", w.path, err)
+	err := w.write(sum)
+	if err != nil {
+		err = fmt.Errorf("write %s: %w", w.file.Name(), export.PlainError(err))
+	} else {
+		err = w.file.Commit()
 	}
-	if err := w.file.Commit(); err != nil {
+	if err != nil {
 		w.Abort()
 		return err
 	}
