@@ -14,6 +14,7 @@ import (
 	pftrace "github.com/gpurec/gpurec/record/importer/perfetto"
 	"github.com/gpurec/gpurec/record/importer/perfscript"
 	"github.com/gpurec/gpurec/record/importer/rawpages"
+	"github.com/gpurec/gpurec/record/importer/rocm"
 	"github.com/gpurec/gpurec/record/importer/tracedat"
 )
 
@@ -29,6 +30,8 @@ func importers() []importer.Format {
 		nsys.Format(),
 		pftrace.Format(),
 		pftrace.Text(),
+		rocm.RPD(),
+		rocm.JSON(),
 		chromejson.Kineto(),
 		chromejson.Format(),
 	}
