@@ -30,6 +30,9 @@ const (
 	FlagPIDInferred
 	// FlagRingInferred: the source left the ring out; it was deduced from a fence's timeline.
 	FlagRingInferred
+	// FlagUnaligned: the times of the event are of another clock than the
+	// log's, and could not be converted.
+	FlagUnaligned
 )
 
 // Event is one point in time. It is a value: copying it copies all of it, and

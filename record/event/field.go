@@ -113,6 +113,7 @@ const (
 	FieldOrdinal
 	FieldCode
 	FieldCount
+	FieldDomain
 
 	NumFields // not a field: their number
 )
@@ -231,6 +232,7 @@ var fieldSpecs = [NumFields]FieldSpec{
 	FieldOrdinal:        {FieldOrdinal, "ordinal", TypeInt, "number of the device in its source"},
 	FieldCode:           {FieldCode, "code", TypeInt, "number of the message (Xid)"},
 	FieldCount:          {FieldCount, "count", TypeUint, "number of events"},
+	FieldDomain:         {FieldDomain, "domain", TypeUint, "of a merged log: the machine and clock that the event belongs to; pids, tids, CPUs, fences, pointers and devices of different domains are unrelated; unknown is domain 0"},
 }
 
 var fieldByName = func() map[string]Field {

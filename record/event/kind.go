@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Kind says what an event is. The zero value is no kind at all.
 type Kind uint8
 
@@ -102,7 +104,15 @@ var sliceFields = []Field{FieldName, FieldCategory, FieldTrack, FieldArgs, Field
 
 var wakeFields = []Field{FieldTargetTID, FieldTargetComm, FieldPrio, FieldTargetCPU}
 
-var kindSpecs = [NumKinds]KindSpec{
+// withDomain ends the fields of every kind with the domain.
+func withDomain(specs [NumKinds]KindSpec) [NumKinds]KindSpec {
+	for k := Kind(1); k < NumKinds; k++ {
+		specs[k].Fields = slices.Concat(specs[k].Fields, []Field{FieldDomain})
+	}
+	return specs
+}
+
+var kindSpecs = withDomain([NumKinds]KindSpec{
 	KindUnknown:        {KindUnknown, "unknown", nil, "No kind: never in a log."},
 	KindAPIEnter:       {KindAPIEnter, "api_enter", launchFields, "A thread entered an API function."},
 	KindAPIExit:        {KindAPIExit, "api_exit", []Field{FieldAPI, FieldName, FieldResult, FieldAddress, FieldCorrelationID, FieldKernelName, FieldFunction}, "An API function returned."},
@@ -146,7 +156,7 @@ var kindSpecs = [NumKinds]KindSpec{
 	KindLogLine:     {KindLogLine, "log_line", []Field{FieldName, FieldDevice, FieldCode}, "A kernel message that matters."},
 	KindLoss:        {KindLoss, "loss", []Field{FieldTrack, FieldStart, FieldCount, FieldName}, "Events are missing: of stream `track`, between start and the event's time; `name` is the remedy."},
 	KindOther:       {KindOther, "other", []Field{FieldName, FieldArgs}, "An event without a kind of its own: its name and its fields."},
-}
+})
 
 var kindByName = func() map[string]Kind {
 	m := make(map[string]Kind, NumKinds)

@@ -79,7 +79,7 @@ func TestPageTables(t *testing.T) {
 			t.Errorf("bound %v, the code has %d", r, bounds[r[0]])
 		}
 	}
-	flags := []event.Flags{event.FlagLow32, event.FlagHashed, event.FlagPIDInferred, event.FlagRingInferred}
+	flags := []event.Flags{event.FlagLow32, event.FlagHashed, event.FlagPIDInferred, event.FlagRingInferred, event.FlagUnaligned}
 	for i, r := range tableOf(t, "### Flags") {
 		if i >= len(flags) || flags[i] != 1<<i || r[0] != strconv.Itoa(i) {
 			t.Errorf("flag %v", r)
