@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
-	"github.com/gpurec/gpurec/record/importer"
 	"github.com/gpurec/gpurec/record/importer/sqlitefile"
 )
 
@@ -45,7 +44,7 @@ func (r *reader) fact(key, value string) {
 
 // describe takes from the file what it says of itself. The environment of the
 // traced program, which it also holds, is left where it is.
-func (r *reader) describe(o importer.Options) {
+func (r *reader) describe() {
 	normalised := false
 	r.each("META_DATA_EXPORT", []string{"name", "value"}, func(s *scan) {
 		switch k, v := s.rows.Text(0), s.rows.Text(1); k {
@@ -60,10 +59,6 @@ func (r *reader) describe(o importer.Options) {
 	// --ts-normalize shifts all times to Unix time.
 	if normalised {
 		r.meta.Clock = event.ClockRealtime
-	}
-	if o.Clock != "" {
-		r.fact("clock_named_by_user", string(o.Clock))
-		r.meta.Clock = o.Clock
 	}
 }
 

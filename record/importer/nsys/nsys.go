@@ -117,7 +117,7 @@ type cursor struct {
 	at   int
 }
 
-func open(in importer.Input, o importer.Options) (importer.Reader, error) {
+func open(in importer.Input, _ importer.Options) (importer.Reader, error) {
 	f, err := sqlitefile.Open(in)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func open(in importer.Input, o importer.Options) (importer.Reader, error) {
 		r.failed = &importer.Error{Name: in.Name, Offset: -1, Err: fmt.Errorf("the file is cut: %d bytes are missing at its end", f.Missing),
 			Remedy: "copy it again; what is whole of its tables is kept"}
 	}
-	r.describe(o)
+	r.describe()
 	r.identities()
 	r.start()
 	return r, nil

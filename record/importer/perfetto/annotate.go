@@ -43,7 +43,11 @@ func (r *reader) annotation(s *sequence, e *trackEvent, b []byte) {
 	e.hasArgs = true
 	r.obj.Key(name)
 	r.annotationValue(s, b, &f, 0)
-	if a := ownArg(name); a != 0 {
+	switch a := ownArg(name); a {
+	case ownNone:
+		e.own.foreign = true
+	case ownIgnored:
+	default:
 		e.own.set(a, r, s, &f)
 	}
 }

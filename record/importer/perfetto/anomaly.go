@@ -19,7 +19,7 @@ var (
 	// AnomalyLargePacket counts packets that are larger than a reader can hold.
 	AnomalyLargePacket = event.AnomalySpec{
 		Name: "perfetto_large_packet", Severity: event.SeverityError,
-		Doc:    "a packet is larger than 64 MiB and was left out",
+		Doc:    "a packet is larger than 32 MiB and was left out",
 		Remedy: "check the program that wrote the trace: Perfetto keeps packets below 1 MiB",
 	}
 	// AnomalyNotRead counts packets of kinds that hold no events for gpurec.

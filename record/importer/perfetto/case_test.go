@@ -261,3 +261,24 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// What sequences intern is bounded by what they really said, whatever numbers
+// they gave it.
+func TestStateIsBounded(t *testing.T) {
+	var b strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&b, "1 { 10: %d 13: 1 12 { 2 { 1: 16000 2: \"far\" } 2 { 1: 1 2: \"near\" } } 8: 1 11 { 9: 3 10: 16000 } }\n", i+1)
+	}
+	got, counted, r, err := read(t, encode(t, b.String()))
+	if err != nil || len(got) != 3000 || got[2999] != `mark 1 name="far" track="global"` || len(counted) != 0 {
+		t.Fatalf("%d events, %v, %v", len(got), counted, err)
+	}
+	for _, s := range r.seqs {
+		if len(s.names.dense) > 64 {
+			t.Fatalf("an id of 16000 takes room for %d", len(s.names.dense))
+		}
+	}
+	if r.state > 3000*2*(perEntry+8) {
+		t.Errorf("%d bytes held", r.state)
+	}
+}

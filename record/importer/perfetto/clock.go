@@ -25,7 +25,6 @@ type clocks struct {
 	r     *reader
 	trace uint64 // the trace's clock
 	fixed bool   // trace was named by a snapshot
-	named bool   // by the user
 	at    map[clockKey]*clockState
 	known [firstSeqClock]*clockState // of the clocks of no sequence, by id
 	count int
@@ -148,9 +147,7 @@ func (c *clocks) snapshot(s *sequence, list []snapshotReading, primary uint64) {
 		c.fixed = true
 		if primary < firstSeqClock {
 			c.trace = primary
-			if !c.named {
-				c.r.meta.Clock = clockName(primary)
-			}
+			c.r.meta.Clock = clockName(primary)
 		}
 	}
 	at, ok := c.instant(s, list)

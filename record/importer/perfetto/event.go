@@ -423,7 +423,7 @@ func (r *reader) counterOf(s *sequence, uuid uint64) *track {
 	return t
 }
 
-const maxFlows = 1 << 20
+const maxFlows = 1 << 19
 
 // giveFlows adds the arrows of an event. The first event of an id is its
 // source; Perfetto orders the rest by time.

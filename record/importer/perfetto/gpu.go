@@ -137,7 +137,7 @@ func (r *reader) internContext(s *sequence, b []byte) {
 	if s.contexts == nil {
 		s.contexts = map[uint64]graphicsContext{}
 	}
-	if len(s.contexts) < maxInterned {
+	if r.hold(s, 0) {
 		s.contexts[id] = c
 	}
 }
@@ -156,11 +156,11 @@ func (r *reader) internSpec(s *sequence, b []byte) {
 			category = f.v
 		}
 	}
-	r.put(&s.specs, id, name)
+	r.put(s, &s.specs, id, name)
 	if s.specKinds == nil {
 		s.specKinds = map[uint64]uint64{}
 	}
-	if len(s.specKinds) < maxInterned {
+	if r.hold(s, 0) {
 		s.specKinds[id] = category
 	}
 }
@@ -194,7 +194,7 @@ func (r *reader) internKernel(s *sequence, b []byte) {
 	if s.kernels == nil {
 		s.kernels = map[uint64]*kernel{}
 	}
-	if len(s.kernels) < maxInterned {
+	if r.hold(s, len(k.name)+len(k.demangled)+len(k.args)) {
 		s.kernels[id] = k
 	}
 }

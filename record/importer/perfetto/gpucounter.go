@@ -48,7 +48,7 @@ func (r *reader) readCounters(b []byte) *counterSet {
 		if over != "" {
 			spec.unit += "/" + over
 		}
-		if len(set.specs) < maxInterned {
+		if len(set.specs) < 1<<14 {
 			set.specs[id] = spec
 		}
 	}
@@ -87,7 +87,7 @@ func (r *reader) internCounters(s *sequence, b []byte) {
 	if s.counters == nil {
 		s.counters = map[uint64]*counterSet{}
 	}
-	if len(s.counters) < 1024 {
+	if r.hold(s, 128*len(set.specs)) {
 		s.counters[id] = set
 	}
 }

@@ -12,6 +12,7 @@ const (
 type sequence struct {
 	id      uint32
 	packets int
+	size    int  // of what it interned, in bytes
 	valid   bool // its state was cleared once, so that it is known whole
 
 	names       table // of events
@@ -47,9 +48,8 @@ type graphicsContext struct {
 }
 
 const (
-	maxSequences = 1 << 16
-	maxInterned  = 1 << 18 // entries of one table
-	denseIDs     = 1 << 14
+	maxSequences = 1 << 14
+	maxInterned  = 1 << 18 // entries of what is no table of a sequence
 )
 
 // table maps interned ids to strings: writers count them from 1.
@@ -67,30 +67,44 @@ func (t *table) get(id uint64) (string, bool) {
 	return s, ok
 }
 
-// set reports whether there was room.
-func (t *table) set(id uint64, s string) bool {
-	if id < denseIDs {
-		if n := int(id) + 1; n > len(t.dense) {
-			t.dense = append(t.dense, make([]string, n-len(t.dense))...)
-			t.has = append(t.has, make([]bool, n-len(t.has))...)
+// set adds an entry: to the slice as long as that stays well filled.
+func (t *table) set(id uint64, s string) {
+	if n := uint64(len(t.dense)); id < n+n/2+16 {
+		for uint64(len(t.dense)) <= id {
+			t.dense, t.has = append(t.dense, ""), append(t.has, false)
 		}
 		t.dense[id], t.has[id] = s, true
-		return true
-	}
-	if len(t.rest) >= maxInterned {
-		return false
+		return
 	}
 	if t.rest == nil {
 		t.rest = map[uint64]string{}
 	}
 	t.rest[id] = s
-	return true
 }
 
 func (t *table) clear() {
 	clear(t.dense)
 	clear(t.has)
 	t.rest = nil
+}
+
+// maxState bounds what all sequences together hold, in bytes; an entry costs
+// perEntry beside its text.
+const (
+	maxState = 96 << 20
+	perEntry = 96
+)
+
+// hold reports whether there is room for an entry of n bytes, and takes it.
+func (r *reader) hold(s *sequence, n int) bool {
+	n += perEntry
+	if r.state+n > maxState {
+		r.note(&AnomalyTooMuchState, 1)
+		return false
+	}
+	r.state += n
+	s.size += n
+	return true
 }
 
 // sequence returns the state of a packet's sequence.
@@ -106,6 +120,7 @@ func (r *reader) sequence(id uint32, flags uint64) *sequence {
 	}
 	s.packets++
 	if flags&flagCleared != 0 {
+		r.state -= s.size
 		s.reset()
 	}
 	return s
@@ -120,6 +135,7 @@ func (s *sequence) reset() {
 	s.lastTrack = nil
 	s.hasUS = false
 	s.valid = true
+	s.size = 0
 }
 
 // Fields of InternedData.
@@ -141,15 +157,15 @@ func (r *reader) intern(s *sequence, m *message) {
 	for m.next(&f) {
 		switch f.num {
 		case inCategories:
-			r.internString(&s.categories, f.b)
+			r.internString(s, &s.categories, f.b)
 		case inNames:
-			r.internString(&s.names, f.b)
+			r.internString(s, &s.names, f.b)
 		case inAnnotations:
-			r.internString(&s.annotations, f.b)
+			r.internString(s, &s.annotations, f.b)
 		case inStrings:
-			r.internString(&s.strings, f.b)
+			r.internString(s, &s.strings, f.b)
 		case inKernelArgs:
-			r.internString(&s.kernelArgs, f.b)
+			r.internString(s, &s.kernelArgs, f.b)
 		case inContexts:
 			r.internContext(s, f.b)
 		case inSpecs:
@@ -168,7 +184,7 @@ func (r *reader) intern(s *sequence, m *message) {
 }
 
 // internString reads {iid=1, name=2}.
-func (r *reader) internString(t *table, b []byte) {
+func (r *reader) internString(s *sequence, t *table, b []byte) {
 	var id uint64
 	var name []byte
 	var f field
@@ -185,12 +201,12 @@ func (r *reader) internString(t *table, b []byte) {
 		r.note(&AnomalyBadPacket, 1)
 		return
 	}
-	r.put(t, id, name)
+	r.put(s, t, id, name)
 }
 
-func (r *reader) put(t *table, id uint64, name []byte) {
-	if !t.set(id, r.str(name)) {
-		r.note(&AnomalyTooMuchState, 1)
+func (r *reader) put(s *sequence, t *table, id uint64, name []byte) {
+	if r.hold(s, len(name)) {
+		t.set(id, r.str(name))
 	}
 }
 

@@ -57,6 +57,7 @@ const (
 	ownSeverity
 	ownDoc
 	ownSample
+	ownIgnored // follows from others
 	numOwn
 )
 
@@ -149,6 +150,9 @@ func ownArg(name string) ownArgument {
 		return ownDoc
 	case "sample":
 		return ownSample
+	case "errno", "links", "rule", "confidence", "wait_ns", "wake_ns", "already_signalled", "unmatched_reason", "device_time_ns",
+		"depends_on_job_id", "depends_on_ring", "cause", "next_job_id", "dur_ns", "submitter", "submitter_was", "waits_for_job_id", "waits_for_ring":
+		return ownIgnored
 	}
 	return ownNone
 }
@@ -156,16 +160,17 @@ func ownArg(name string) ownArgument {
 // own holds the values of such arguments.
 type own struct {
 	has      uint64
-	ids      bool
+	ids      bool // a row number is among them
+	foreign  bool // an argument that our export does not write
 	inferred bool
 	nums     [numOwn]uint64
 	strs     [numOwn]string
 }
 
-func (o *own) reset() { o.has, o.ids, o.inferred = 0, false, false }
+func (o *own) reset() { o.has, o.ids, o.foreign, o.inferred = 0, false, false, false }
 
 // known reports whether a slice is surely of gpurec's export.
-func (o *own) known() bool { return o.ids }
+func (o *own) known() bool { return o.ids && !o.foreign }
 
 func (o *own) set(a ownArgument, r *reader, s *sequence, f *field) {
 	switch f.num {
@@ -260,7 +265,7 @@ const (
 
 const (
 	maxDepth = 1 << 12
-	maxOpen  = 1 << 18
+	maxOpen  = 1 << 16
 )
 
 // push keeps a slice that began.
@@ -405,6 +410,8 @@ func (r *reader) beginWhole(h *head, e *trackEvent) bool {
 	k := openSlice{what: sliceWhole, start: h.time}
 	o := &e.own
 	switch {
+	case !o.known():
+		return false
 	case o.has&(1<<ownActivity) != 0:
 		r.activityOf(e, &k.ev)
 	case o.has&(1<<ownSlice) != 0:
@@ -640,7 +647,7 @@ func (r *reader) loss(h *head, e *trackEvent) {
 func (r *reader) instantOwn(h *head, e *trackEvent) bool {
 	o := &e.own
 	switch {
-	case o.has&(1<<ownMark) != 0:
+	case o.known() && o.has&(1<<ownMark) != 0:
 		ev := r.event(event.KindMark, h, e)
 		ev.SetStr(event.FieldName, e.name)
 		if e.category != "mark" {
@@ -648,7 +655,7 @@ func (r *reader) instantOwn(h *head, e *trackEvent) bool {
 		}
 		ev.SetStr(event.FieldArgs, o.str(ownArgs))
 		r.noThread(ev, e)
-	case o.has&(1<<ownOther) != 0:
+	case o.known() && o.has&(1<<ownOther) != 0:
 		ev := r.event(event.KindOther, h, e)
 		ev.SetStr(event.FieldName, e.name)
 		ev.SetStr(event.FieldArgs, o.str(ownFields))
@@ -705,7 +712,7 @@ func (r *reader) ownTrack(t *track, description string) {
 	switch {
 	case t.name == "gpurec" && t.kind == trackPlain && t.parent == 0:
 		t.ours = true
-		if _, c, ok := strings.Cut(description, "clock="); ok && !r.clocks.named {
+		if _, c, ok := strings.Cut(description, "clock="); ok {
 			if c, ok := strings.CutSuffix(c, ", unaligned"); ok && len(c) < 64 {
 				r.meta.Clock = event.Clock(c)
 			}

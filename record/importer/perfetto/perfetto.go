@@ -50,7 +50,7 @@ func Text() importer.Format {
 }
 
 // maxPacket bounds a packet. Perfetto's own writers keep them below 1 MiB.
-const maxPacket = 64 << 20
+const maxPacket = 32 << 20
 
 // reader is an importer.Reader.
 type reader struct {
@@ -60,6 +60,7 @@ type reader struct {
 	meta      event.Meta
 	mapper    *ftrace.TextMapper
 	clocks    clocks
+	state     int // bytes that sequences hold
 	seqs      map[uint32]*sequence
 	tracks    map[uint64]*track
 	trackGen  int // counts descriptors, which void what sequences remember of tracks
@@ -90,8 +91,7 @@ func open(in importer.Input, o importer.Options) (importer.Reader, error) {
 	r.meta = event.Meta{Format: "perfetto", Clock: event.ClockBoottime}
 	r.clocks.init(r)
 	if o.Clock != "" {
-		r.meta.Clock = o.Clock
-		r.clocks.named = true
+		r.meta.Clock = o.Clock // unless a snapshot says
 	}
 	r.next, r.stop = iter.Pull(r.run)
 	return r, nil

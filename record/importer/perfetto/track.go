@@ -36,7 +36,7 @@ const (
 	trackThread
 )
 
-const maxTracks = 1 << 18
+const maxTracks = 1 << 17
 
 // Fields of TrackDescriptor.
 const (
