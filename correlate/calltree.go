@@ -47,6 +47,7 @@ func (h *callTree) give(x *apiTracker, n *callNode, parent ID, depth int64, t *t
 	n.c.row.ParentID, n.c.row.Depth = parent, depth
 	id := n.c.row.ID
 	for _, k := range n.children {
+		n.c.innerNS += int64(k.c.row.EndNS.V - k.c.row.StartNS.V)
 		h.give(x, k, id, depth+1, t)
 	}
 	x.give(n.c, t)

@@ -37,7 +37,7 @@ func (x *ioctlTracker) adopt(c *call, t *thread) {
 		x.inCall(i, c, t)
 		for _, q := range i.queued {
 			if q.waits() {
-				q.j.row.APICallID = c.row.ID
+				q.j.row.APICallID, q.j.callStart = c.row.ID, c.row.StartNS
 				setStr(&q.j.row.KernelName, c.row.KernelName)
 			}
 		}

@@ -105,6 +105,7 @@ func (x *jobTracker) give(j *job) {
 	}
 	r.QueueDelayNS = sub(r.RunNS, r.QueuedNS)
 	r.HWQueueNS = sub(r.DeviceStartNS, r.RunNS)
+	r.SubmitNS = sub(r.QueuedNS, j.callStart)
 	r.DeviceTimeNS = sub(r.DoneNS, r.DeviceStartNS)
 	x.links(j)
 	x.depRows(j)
