@@ -43,7 +43,7 @@ func (r *reader) annotation(s *sequence, e *trackEvent, b []byte) {
 	e.hasArgs = true
 	r.obj.Key(name)
 	r.annotationValue(s, b, &f, 0)
-	switch a := ownArg(name); a {
+	switch a := ownNames[name]; a {
 	case ownNone:
 		e.own.foreign = true
 	case ownIgnored:

@@ -194,7 +194,7 @@ func (r *reader) data(h *head, d *dataFields, depth int) {
 	case pkRenderStage:
 		r.renderStage(h, m)
 	case pkGPUInfo:
-		r.gpuInfo(h, m)
+		r.gpuInfo(m)
 	case pkGPUMemTotal:
 		r.gpuMemory(h, m)
 	case pkGPUFrequency:
