@@ -19,6 +19,9 @@ var laterIoctls = []ioctlRow{
 var labIoctls = []ioctlRow{
 	{driverMock, "DRM_IOCTL_MOCKGPU_SUBMIT", 0xc0306440},
 	{driverMock, "DRM_IOCTL_MOCKGPU_WAIT", 0xc0186441},
+	{driverMock, "DRM_IOCTL_MOCKGPU_MAP", 0xc0306442},
+	{driverMock, "DRM_IOCTL_MOCKGPU_UNMAP", 0xc0306443},
+	{driverMock, "DRM_IOCTL_MOCKGPU_ALLOC", 0xc0106444},
 }
 
 // nvidiaIoctls are of NVIDIA's modules, release 595.45.04: nv_escape.h,

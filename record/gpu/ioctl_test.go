@@ -48,6 +48,8 @@ func TestLookupIoctl(t *testing.T) {
 		{"vmwgfx", 0x4028644c, "DRM_VMW_EXECBUF", event.RoleSubmit},
 		{"mockgpu", 0xc0306440, "MOCKGPU_SUBMIT", event.RoleSubmit},
 		{"mockgpu", 0xc0186441, "MOCKGPU_WAIT", event.RoleWait},
+		{"mockgpu", 0xc0306442, "MOCKGPU_MAP", event.RoleMap},
+		{"mockgpu", 0xc0106444, "MOCKGPU_ALLOC", event.RoleAlloc},
 
 		// What all DRM drivers share needs no driver, and any will do.
 		{"", 0xc02864c3, "SYNCOBJ_WAIT", event.RoleWait},
