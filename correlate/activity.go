@@ -64,7 +64,6 @@ type activityTracker struct {
 	streams  map[streamKey]*streamState
 	devs     map[ID]*actDevice
 	devOrder []*actDevice
-	n        ID
 }
 
 func (x *activityTracker) init(e *engine) {
@@ -150,10 +149,10 @@ func (x *activityTracker) settle(o *correlation) {
 }
 
 func (x *activityTracker) event(ev *event.Event, t *thread) {
-	x.n++
+	x.e.seq.activity++
 	a := x.pool.get()
 	x.fill(&a.row, ev, t)
-	a.row.ID = x.n
+	a.row.ID = x.e.seq.activity
 	a.stream = x.streamOf(&a.row, t.proc)
 	if !a.row.CorrelationID.OK || a.row.CorrelationID.V <= 0 {
 		x.busy(&a.row, a.key)
@@ -214,9 +213,6 @@ func (x *activityTracker) join(a *activity, o *correlation) {
 	o.matched++
 	if o.matched > 1 && !o.graph {
 		e.count(&anomalyCorrelationShared)
-	}
-	if o.matched == 1 {
-		r.LaunchNS = sub(r.StartNS, o.start)
 	}
 	if r.StartNS.OK {
 		if before(r.StartNS, timeOr(o.start)) {

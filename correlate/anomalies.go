@@ -67,6 +67,9 @@ var (
 	anomalyEarlyActivity = event.AnomalySpec{Name: "activity_before_launch", Severity: event.SeverityWarning,
 		Doc: "Work began on the device before the call that launched it: the clocks are apart.", Remedy: "align the clocks of the source"}
 
+	anomalyDomains = event.AnomalySpec{Name: "too_many_domains", Severity: event.SeverityWarning,
+		Doc: "A log names more machines and clocks than can be held apart: their events are joined with those of another.", Remedy: "merge fewer inputs into one log"}
+
 	anomalyGapUnknown = event.AnomalySpec{Name: "activity_gap_of_unknown_cause", Severity: event.SeverityInfo,
 		Doc: "A device stood idle before work whose launch is not known: no cause is given.", Remedy: "record the API calls too"}
 

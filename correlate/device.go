@@ -36,7 +36,8 @@ func (x *idTracker) deviceEvent(ev *event.Event) {
 }
 
 func (x *idTracker) newDevice(name, rule string) *device {
-	d := &device{Device{ID: ID(len(x.devices) + 1), Device: name, Rule: rule}}
+	x.e.seq.device++
+	d := &device{Device{ID: x.e.seq.device, Device: name, Rule: rule}}
 	x.devices = append(x.devices, d)
 	return d
 }
@@ -95,8 +96,15 @@ func (x *idTracker) driverDevice(driver string) *device {
 
 // finishDevices numbers the devices: by PCI address or name, else by host,
 // rank, ordinal, else in the order in which they were seen.
-func (x *idTracker) finishDevices() {
-	order := slices.Clone(x.devices)
+func (e *engine) finishDevices() {
+	var all []*device
+	for _, d := range e.all {
+		for _, v := range d.ids.devices {
+			v.row.Unaligned = d.unaligned
+		}
+		all = append(all, d.ids.devices...)
+	}
+	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *device) int {
 		if c := cmp.Compare(noName(a), noName(b)); c != 0 {
 			return c
@@ -111,10 +119,11 @@ func (x *idTracker) finishDevices() {
 	for i, d := range order {
 		d.row.Index = int64(i)
 	}
-	for _, d := range x.devices {
-		x.e.rows.Devices = append(x.e.rows.Devices, d.row)
+	slices.SortFunc(all, func(a, b *device) int { return cmp.Compare(a.row.ID, b.row.ID) })
+	for _, d := range all {
+		e.rows.Devices = append(e.rows.Devices, d.row)
 	}
-	x.e.n += len(x.devices)
+	e.n += len(all)
 }
 
 func noName(d *device) int {

@@ -26,16 +26,35 @@ const (
 	defaultBatchRows = 4096
 )
 
-// engine runs the trackers over the events of one source.
-type engine struct {
+// core is what the engines of all domains of a log have in common: where
+// rows go, and their numbers.
+type core struct {
 	o    Options
 	emit func(*Rows) error
 	rows Rows
 	n    int // rows gathered
 	err  error
 	sum  Summary
-	now  event.Time // greatest time so far
-	key  []byte     // scratch for keys of links
+	seq  sequence
+	key  []byte    // scratch for keys of links
+	all  []*engine // the first is that of domain 0
+	byID map[uint64]*engine
+}
+
+// sequence holds the last row number of each table.
+type sequence struct {
+	call, ioctl, job, fence, wait, activity, slice, ring, loss, process, thread, device ID
+	mark, other, memMap, reset                                                          ID
+}
+
+// engine runs the trackers over the events of one domain: a machine, or what
+// an unaligned input tells. A log of one recording has one.
+type engine struct {
+	*core
+	domain    uint64
+	unaligned bool                   // its times are of another clock than the log's
+	events    [event.NumKinds]uint64 // of this domain
+	now       event.Time             // greatest time so far
 
 	ids   idTracker
 	loss  lossTracker
@@ -58,8 +77,14 @@ func newEngine(o Options, emit func(*Rows) error) *engine {
 	if o.BatchRows <= 0 {
 		o.BatchRows = defaultBatchRows
 	}
-	e := &engine{o: o, emit: emit, now: event.NoTime}
-	e.sum = Summary{Rows: make(map[string]uint64, len(Tables)), Start: event.NoTime, End: event.NoTime}
+	s := &core{o: o, emit: emit}
+	s.sum = Summary{Rows: make(map[string]uint64, len(Tables)), Start: event.NoTime, End: event.NoTime}
+	return s.engine(0)
+}
+
+// engine makes the engine of a domain.
+func (s *core) engine(domain uint64) *engine {
+	e := &engine{core: s, domain: domain, now: event.NoTime}
 	e.ids.init(e)
 	e.loss.e = e
 	e.unm.e = e
@@ -72,6 +97,7 @@ func newEngine(o Options, emit func(*Rows) error) *engine {
 	e.slice.init(e)
 	e.cpu.init(e)
 	e.misc.e = e
+	s.all = append(s.all, e)
 	return e
 }
 
@@ -85,7 +111,7 @@ func (e *engine) run(src MetaSource) (*Summary, error) {
 			return nil, err
 		}
 		for i := range b.Events {
-			e.event(&b.Events[i])
+			e.of(&b.Events[i]).event(&b.Events[i])
 			if e.n >= e.o.BatchRows {
 				e.flush()
 			}
@@ -95,7 +121,7 @@ func (e *engine) run(src MetaSource) (*Summary, error) {
 		}
 	}
 	e.sum.Meta = *src.Meta()
-	e.finish()
+	e.finishAll()
 	if e.err != nil {
 		return nil, e.err
 	}
@@ -109,11 +135,15 @@ func (e *engine) event(ev *event.Event) {
 		return
 	}
 	e.sum.Events[ev.Kind]++
+	e.events[ev.Kind]++
 	e.clock(ev)
 	if e.identity(ev) {
 		return
 	}
 	t := e.ids.thread(ev)
+	if e.unaligned && t.proc != nil {
+		t.proc.row.Unaligned = true
+	}
 	switch ev.Kind {
 	case event.KindAPIEnter:
 		e.api.enter(ev, t)
@@ -172,8 +202,12 @@ func (e *engine) clock(ev *event.Event) {
 	if !ev.Time.Known() {
 		return
 	}
-	e.extend(ev.Time)
-	if s := ev.TimeOf(event.FieldStart); s.Known() && ev.Kind != event.KindProcess {
+	if ev.Flags&event.FlagUnaligned != 0 {
+		e.unaligned = true // it tells nothing of when the run was
+	} else {
+		e.extend(ev.Time)
+	}
+	if s := ev.TimeOf(event.FieldStart); s.Known() && ev.Kind != event.KindProcess && !e.unaligned {
 		e.extend(s)
 	}
 	if ev.Time < e.now {
@@ -195,6 +229,19 @@ func (e *engine) extend(t event.Time) {
 	}
 }
 
+// finishAll closes every domain, and gives what is known of the run as a whole.
+func (e *engine) finishAll() {
+	for _, d := range e.all {
+		d.finish()
+	}
+	e.finishDevices()
+	for _, d := range e.all {
+		d.ids.finish()
+	}
+	e.misc.finish()
+	e.flush()
+}
+
 // finish closes what is open, in the order of dependence, and gives the rows
 // that summarise.
 func (e *engine) finish() {
@@ -208,9 +255,6 @@ func (e *engine) finish() {
 	e.cpu.finish()
 	e.ring.finish()
 	e.unm.finish()
-	e.ids.finish()
-	e.misc.finish()
-	e.flush()
 }
 
 // flush gives the gathered rows out.

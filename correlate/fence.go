@@ -57,12 +57,9 @@ type fenceTracker struct {
 	oldest *fence
 	newest *fence
 	count  int
-	n      ID // of fences
-	nWaits ID
 	cpus   []cpuState
 
-	sawHardware bool // a fence that is not the scheduler's
-	sawSignal   bool
+	sawHardware bool    // a fence that is not the scheduler's
 	nOpen       int     // waits
 	ended       []*wait // that ended at the present instant
 }
@@ -299,8 +296,8 @@ func (f *fenceTracker) event(ev *event.Event, t *thread) {
 // first names stand: after the signal newer kernels print placeholders.
 func (f *fenceTracker) see(x *fence, ev *event.Event) {
 	if x.id == 0 {
-		f.n++
-		x.id = f.n
+		f.e.seq.fence++
+		x.id = f.e.seq.fence
 	}
 	if ev.Kind == event.KindFenceDestroy {
 		return
@@ -328,7 +325,6 @@ func (f *fenceTracker) setInit(x *fence, ev *event.Event, t *thread) {
 }
 
 func (f *fenceTracker) signalled(x *fence, ev *event.Event, t *thread, c *cpuState) {
-	f.sawSignal = true
 	if !x.signal.OK {
 		x.signal = event.OptTime(ev.Time)
 	}

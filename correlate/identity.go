@@ -159,7 +159,8 @@ func (x *idTracker) processThread(ev *event.Event) *thread {
 
 func (x *idTracker) newThread(tid int32, at event.Time) *thread {
 	t := &thread{pidSeen: event.NoID, tid: optTask(tid)}
-	t.row = Thread{ID: ID(len(x.allThreads) + 1), TID: t.tid, FirstNS: event.OptTime(at)}
+	x.e.seq.thread++
+	t.row = Thread{ID: x.e.seq.thread, TID: t.tid, FirstNS: event.OptTime(at)}
 	t.keyText = x.e.intText("tid ", int64(tid))
 	x.allThreads = append(x.allThreads, t)
 	x.threads[tid] = t
@@ -171,7 +172,8 @@ func (x *idTracker) newThread(tid int32, at event.Time) *thread {
 
 // inferProcess gives a thread without a process one of its own.
 func (x *idTracker) inferProcess(t *thread) {
-	p := &process{row: Process{ID: ID(len(x.allProcs) + 1), PID: t.tid, PIDInferred: true, Name: t.row.Name}}
+	x.e.seq.process++
+	p := &process{row: Process{ID: x.e.seq.process, PID: t.tid, PIDInferred: true, Name: t.row.Name}}
 	x.allProcs = append(x.allProcs, p)
 	t.proc = p
 	p.kern = kernelName(t.row.Name)
@@ -214,7 +216,8 @@ func (x *idTracker) process(pid, tid int32, at event.Time) *process {
 }
 
 func (x *idTracker) newProcess(pid int32) *process {
-	p := &process{row: Process{ID: ID(len(x.allProcs) + 1), PID: optTask(pid)}}
+	x.e.seq.process++
+	p := &process{row: Process{ID: x.e.seq.process, PID: optTask(pid)}}
 	x.allProcs = append(x.allProcs, p)
 	x.procs[pid] = p
 	return p
@@ -330,6 +333,5 @@ func (x *idTracker) finish() {
 		t.row.PID = t.pid
 		x.e.rows.Threads = append(x.e.rows.Threads, t.row)
 	}
-	x.finishDevices()
 	x.e.n += len(x.allProcs) + len(x.allThreads)
 }

@@ -50,7 +50,6 @@ type ioctlTracker struct {
 	fds    map[fdKey]*fdState
 	order  []heldIoctl // in the order in which they began to wait
 	head   int
-	n      ID
 	joined map[[2]string]string
 }
 
@@ -128,12 +127,12 @@ func (x *ioctlTracker) witness(i *ioctl, ev *event.Event) {
 }
 
 func (x *ioctlTracker) open(ev *event.Event, t *thread) *ioctl {
-	x.n++
+	x.e.seq.ioctl++
 	i := x.pool.get()
 	i.t = t
 	i.noCmd = true
 	r := &i.row
-	r.ID, r.ProcessID, r.PID, r.TID = x.n, t.processID(), t.pid, t.tid
+	r.ID, r.ProcessID, r.PID, r.TID = x.e.seq.ioctl, t.processID(), t.pid, t.tid
 	x.absorb(i, ev)
 	return i
 }

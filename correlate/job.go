@@ -30,7 +30,6 @@ type job struct {
 	reused, evicted    bool
 	accounted          bool
 	prevDone           OptTime
-	callStart          OptTime // of the call that api_call_id names
 	deps               []dep
 	submitterWas       string
 	refs               int // gaps that still look at it
@@ -64,7 +63,6 @@ type jobTracker struct {
 	oldest     *job
 	newest     *job
 	count      int
-	n          ID
 	byPtr      map[uint64]*job
 	byID       map[ringID]*job
 	firstSeqno map[uint64]firstSeq // first queued number of a finished context
@@ -205,11 +203,6 @@ func (x *jobTracker) origin(j *job, t *thread) {
 	if r.IoctlID == 0 {
 		r.APICallID = c.row.ID
 		e.link(RuleAPIJob, "api_calls", c.row.ID, "jobs", r.ID, Nested, t.keyText)
-	}
-	for _, o := range t.calls {
-		if o.row.ID == r.APICallID {
-			j.callStart = o.row.StartNS
-		}
 	}
 	for i := len(t.calls) - 1; i >= 0 && r.KernelName == ""; i-- {
 		r.KernelName = t.calls[i].row.KernelName
@@ -361,9 +354,9 @@ func (x *jobTracker) add(ev *event.Event) *job {
 		o.evicted = true
 		x.give(o)
 	}
-	x.n++
+	x.e.seq.job++
 	j := x.pool.get()
-	j.row.ID = x.n
+	j.row.ID = x.e.seq.job
 	j.row.Owner = "unknown"
 	j.older = x.newest
 	if x.newest != nil {

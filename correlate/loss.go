@@ -13,14 +13,13 @@ type lossSpan struct {
 // lossTracker gives rows of losses and remembers when events were lost.
 type lossTracker struct {
 	e     *engine
-	n     ID
 	spans []lossSpan
 }
 
 func (l *lossTracker) event(ev *event.Event) {
-	l.n++
+	l.e.seq.loss++
 	row := Loss{
-		ID:      l.n,
+		ID:      l.e.seq.loss,
 		Stream:  ev.Str(event.FieldTrack),
 		CPU:     optTask(ev.CPU),
 		StartNS: event.OptTime(ev.TimeOf(event.FieldStart)),
@@ -33,7 +32,7 @@ func (l *lossTracker) event(ev *event.Event) {
 	if len(l.spans) == maxLosses {
 		l.join()
 	}
-	l.spans = append(l.spans, lossSpan{l.n, ev.TimeOf(event.FieldStart), ev.Time})
+	l.spans = append(l.spans, lossSpan{l.e.seq.loss, ev.TimeOf(event.FieldStart), ev.Time})
 	l.e.fence.lost(ev.CPU)
 }
 

@@ -12,8 +12,7 @@ const maxResets = 1 << 10
 
 // miscTracker gives the rows of events that stand alone.
 type miscTracker struct {
-	e                          *engine
-	marks, others, maps, reset ID
+	e *engine
 }
 
 func (x *miscTracker) event(ev *event.Event, t *thread) {
@@ -29,8 +28,8 @@ func (x *miscTracker) event(ev *event.Event, t *thread) {
 		r.Counters = append(r.Counters, Counter{Name: ev.Str(event.FieldName), DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""),
 			ProcessID: t.processID(), TSNS: at, Value: v, Unit: ev.Str(event.FieldUnit)})
 	case event.KindMark:
-		x.marks++
-		r.Marks = append(r.Marks, Mark{ID: x.marks, ProcessID: t.processID(), PID: t.pid, TID: t.tid, TSNS: at,
+		x.e.seq.mark++
+		r.Marks = append(r.Marks, Mark{ID: x.e.seq.mark, ProcessID: t.processID(), PID: t.pid, TID: t.tid, TSNS: at,
 			Category: ev.Str(event.FieldCategory), Name: ev.Str(event.FieldName), Args: ev.Str(event.FieldArgs)})
 	case event.KindFlow:
 		r.Flows = append(r.Flows, Flow{FlowID: optUint(ev, event.FieldFlowID), ProcessID: t.processID(), PID: t.pid, TID: t.tid, TSNS: at,
@@ -62,20 +61,20 @@ func stepName(ev *event.Event) string {
 }
 
 func (x *miscTracker) memMap(ev *event.Event, t *thread) {
-	x.maps++
+	x.e.seq.memMap++
 	op := "map"
 	if ev.Kind == event.KindMemUnmap {
 		op = "unmap"
 	}
-	x.e.rows.MemMaps = append(x.e.rows.MemMaps, MemMap{ID: x.maps, DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""),
+	x.e.rows.MemMaps = append(x.e.rows.MemMaps, MemMap{ID: x.e.seq.memMap, DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""),
 		ProcessID: t.processID(), PID: t.pid, TID: t.tid, Op: op, TSNS: event.OptTime(ev.Time),
 		Address: optUint(ev, event.FieldAddress), Bytes: optUint(ev, event.FieldBytes), ObjectPtr: optUint(ev, event.FieldObjectPtr)})
 }
 
 // named takes a reset that the source names.
 func (x *miscTracker) named(ev *event.Event) {
-	x.reset++
-	row := Reset{ID: x.reset, DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""), Ring: ev.Str(event.FieldRing),
+	x.e.seq.reset++
+	row := Reset{ID: x.e.seq.reset, DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""), Ring: ev.Str(event.FieldRing),
 		TSNS: event.OptTime(ev.Time), Rule: ruleSource, Log: ev.Str(event.FieldName)}
 	x.e.rows.Resets = append(x.e.rows.Resets, row)
 	x.e.n++
@@ -86,8 +85,8 @@ func (x *miscTracker) named(ev *event.Event) {
 
 // inferredReset takes a job that was handed to the hardware a second time.
 func (x *miscTracker) inferredReset(j *job, at OptTime, hw *fence) {
-	x.reset++
-	row := Reset{ID: x.reset, Ring: j.row.Ring, TSNS: at, Rule: ruleInferred, JobID: j.row.ID}
+	x.e.seq.reset++
+	row := Reset{ID: x.e.seq.reset, Ring: j.row.Ring, TSNS: at, Rule: ruleInferred, JobID: j.row.ID}
 	if j.dev != nil {
 		row.DeviceID = j.dev.row.ID
 	}
@@ -103,8 +102,8 @@ func (x *miscTracker) inferredReset(j *job, at OptTime, hw *fence) {
 
 // other keeps an event that has no table of its own, with all its fields.
 func (x *miscTracker) other(ev *event.Event, t *thread) {
-	x.others++
-	row := Other{ID: x.others, ProcessID: t.processID(), PID: t.pid, TID: t.tid, CPU: optTask(ev.CPU),
+	x.e.seq.other++
+	row := Other{ID: x.e.seq.other, ProcessID: t.processID(), PID: t.pid, TID: t.tid, CPU: optTask(ev.CPU),
 		TSNS: event.OptTime(ev.Time), Name: ev.Kind.String(), Fields: fieldsJSON(ev)}
 	if ev.Kind == event.KindOther {
 		row.Name, row.Fields = ev.Str(event.FieldName), ev.Str(event.FieldArgs)

@@ -73,7 +73,8 @@ func (x *ringTracker) get(d *device, name string) *ring {
 	k := ringKey{d, name}
 	r := x.byKey[k]
 	if r == nil {
-		r = &ring{dev: d, row: Ring{ID: ID(len(x.rings) + 1), Ring: name}}
+		x.e.seq.ring++
+		r = &ring{dev: d, row: Ring{ID: x.e.seq.ring, Ring: name}}
 		x.rings = append(x.rings, r)
 		x.byKey[k] = r
 	}

@@ -35,7 +35,6 @@ type asyncKey struct {
 
 type sliceTracker struct {
 	e      *engine
-	n      ID
 	tracks map[trackKey]*sliceStack
 	order  []*sliceStack
 	async  map[asyncKey]*Slice
@@ -95,8 +94,8 @@ func (x *sliceTracker) event(ev *event.Event, t *thread) {
 }
 
 func (x *sliceTracker) row(ev *event.Event, t *thread) Slice {
-	x.n++
-	return Slice{ID: x.n, ProcessID: t.processID(), PID: t.pid, TID: t.tid, Track: ev.Str(event.FieldTrack),
+	x.e.seq.slice++
+	return Slice{ID: x.e.seq.slice, ProcessID: t.processID(), PID: t.pid, TID: t.tid, Track: ev.Str(event.FieldTrack),
 		Category: ev.Str(event.FieldCategory), Name: ev.Str(event.FieldName), Args: ev.Str(event.FieldArgs)}
 }
 

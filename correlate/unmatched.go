@@ -91,7 +91,7 @@ func (u *unmatchedTracker) recorded(n *note) bool {
 	if n.reason != NotRecorded {
 		return true
 	}
-	c := &u.e.sum.Events
+	c := &u.e.events
 	switch n.link {
 	case missAPICall:
 		return c[event.KindAPIEnter]+c[event.KindAPIExit]+c[event.KindAPI] > 0

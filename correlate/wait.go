@@ -44,7 +44,7 @@ func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
 }
 
 func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wait {
-	f.nWaits++
+	f.e.seq.wait++
 	w := f.waits.get()
 	w.key, w.t = k, t
 	w.low = ev.Flags&event.FlagLow32 != 0
@@ -54,7 +54,7 @@ func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wa
 		w.vague = true
 	}
 	w.row = FenceWait{
-		ID: f.nWaits, ProcessID: t.processID(), PID: t.pid, TID: t.tid,
+		ID: f.e.seq.wait, ProcessID: t.processID(), PID: t.pid, TID: t.tid,
 		Context: event.Some(k.Context), Seqno: event.Some(k.Seqno),
 		Driver: ev.Str(event.FieldDriver), Timeline: ev.Str(event.FieldTimeline),
 	}
@@ -152,9 +152,6 @@ func (f *fenceTracker) told(w *wait, x *fence) {
 	r.SignalNS = s
 	if s.OK && r.StartNS.OK && r.EndNS.OK && r.StartNS.V < s.V && s.V < r.EndNS.V {
 		r.WakeNS = sub(r.EndNS, s)
-	}
-	if r.EndKind == endReturned && (s.OK || f.sawSignal) {
-		r.TimedOut = event.Some(!s.OK)
 	}
 	if r.Driver == "" {
 		r.Driver = x.driver

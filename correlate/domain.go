@@ -1,0 +1,32 @@
+package correlate
+
+import "github.com/gpurec/gpurec/record/event"
+
+// A merged log holds events of several machines, or of inputs whose clocks
+// nothing relates. Their pids, CPUs, fences and pointers mean different things,
+// so each domain has trackers of its own: nothing is ever joined between two.
+// Rows of all domains stand in the same tables and are numbered together.
+
+// maxDomains bounds the domains of a log.
+const maxDomains = 1 << 12
+
+// of returns the engine of the domain of an event.
+func (e *engine) of(ev *event.Event) *engine {
+	id, ok := ev.Uint(event.FieldDomain)
+	if !ok || id == 0 {
+		return e.all[0]
+	}
+	d := e.byID[id]
+	if d == nil {
+		if len(e.all) >= maxDomains {
+			e.count(&anomalyDomains)
+			return e.all[len(e.all)-1]
+		}
+		if e.byID == nil {
+			e.byID = map[uint64]*engine{}
+		}
+		d = e.engine(id)
+		e.byID[id] = d
+	}
+	return d
+}
