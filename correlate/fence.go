@@ -1,10 +1,6 @@
 package correlate
 
-import (
-	"math"
-
-	"github.com/gpurec/gpurec/record/event"
-)
+import "github.com/gpurec/gpurec/record/event"
 
 // driverSched is the driver that the GPU scheduler's own fences name.
 const driverSched = "drm_sched"
@@ -103,75 +99,8 @@ func (f *fenceTracker) apart(c *cpuState) {
 	c.done = nil
 }
 
-func lowKey(k event.FenceKey) uint64 {
-	return k.Context<<32 | k.Seqno&math.MaxUint32
-}
-
-// find returns the fence of a key, nil if there is none or no telling which.
-func (f *fenceTracker) find(k event.FenceKey, full bool) *fence {
-	head := f.index[lowKey(k)]
-	if head == nil {
-		return nil
-	}
-	if !full {
-		if head.next != nil {
-			return nil
-		}
-		return head
-	}
-	var low *fence
-	for x := head; x != nil; x = x.next {
-		if x.full && x.key == k {
-			return x
-		}
-		if !x.full {
-			low = x
-		}
-	}
-	if low != nil {
-		low.key, low.full = k, true
-	}
-	return low
-}
-
-// ambiguous reports whether several fences have the low halves k.
-func (f *fenceTracker) ambiguous(k event.FenceKey) bool {
-	head := f.index[lowKey(k)]
-	return head != nil && head.next != nil
-}
-
-// get is find, and makes the fence if there is none.
-func (f *fenceTracker) get(k event.FenceKey, full bool) *fence {
-	x := f.find(k, full)
-	if x == nil {
-		x = f.add(k, full)
-	}
-	return x
-}
-
-func (f *fenceTracker) add(k event.FenceKey, full bool) *fence {
-	if f.count >= min(maxFences, f.e.o.MaxOpen) {
-		f.evict()
-	}
-	x := f.pool.get()
-	x.key, x.full, x.role = k, full, roleOther
-	low := lowKey(k)
-	x.next = f.index[low]
-	f.index[low] = x
-	x.older = f.newest
-	if f.newest != nil {
-		f.newest.newer = x
-	} else {
-		f.oldest = x
-	}
-	f.newest = x
-	f.count++
-	return x
-}
-
-// evict takes the oldest fence out; it is an anomaly only if it had not signalled.
-func (f *fenceTracker) evict() {
-	x := f.oldest
+// evict takes a fence out; it is an anomaly only if it had not signalled.
+func (f *fenceTracker) evict(x *fence) {
 	if !x.signal.OK && x.id != 0 {
 		f.e.count(&anomalyEvicted)
 	}
@@ -250,43 +179,31 @@ func (f *fenceTracker) event(ev *event.Event, t *thread) {
 		f.e.misc.other(ev, t)
 		return
 	}
+	c := f.cpu(ev.CPU)
 	full := ev.Flags&event.FlagLow32 == 0
-	if !full && f.ambiguous(k) {
+	x, vague := f.target(ev, k, full, c)
+	if vague {
 		f.e.count(&anomalyFenceAmbiguous)
 		f.e.misc.other(ev, t)
+		f.apart(c)
 		return
 	}
-	x := f.find(k, full)
-	c := f.cpu(ev.CPU)
+	if x == nil {
+		x = f.add(k, full)
+	}
 	switch ev.Kind {
 	case event.KindFenceInit:
-		if x != nil && x.init.OK {
-			f.remove(x) // a new life of the key, see docs/correlation.md
-			x = nil
-		}
-		if x == nil {
-			x = f.add(k, full)
-		}
 		f.see(x, ev)
 		f.setInit(x, ev, t)
 		f.apart(c)
 	case event.KindFenceSignal:
-		if x == nil {
-			x = f.add(k, full)
-		}
 		f.see(x, ev)
 		f.signalled(x, ev, t, c)
 	case event.KindFenceDestroy:
-		if x == nil {
-			x = f.add(k, full)
-		}
 		f.see(x, ev)
 		f.apart(c)
 		f.destroyed(x)
 	default:
-		if x == nil {
-			x = f.add(k, full)
-		}
 		f.see(x, ev)
 		f.apart(c)
 	}

@@ -1,5 +1,7 @@
 package correlate
 
+import "github.com/gpurec/gpurec/record/event"
+
 // fencePair is a scheduled and a finished fence made together.
 type fencePair struct{ scheduled, finished *fence }
 
@@ -9,7 +11,7 @@ const pairRing = 8
 // then finished, on consecutive contexts with equal numbers, on one thread.
 func (f *fenceTracker) pair(x *fence, t *thread) {
 	a := t.lastInit
-	if a != nil && !a.dead && a.key.Context+1 == x.key.Context && a.key.Seqno == x.key.Seqno && a.timeline == x.timeline {
+	if a != nil && !a.dead && follows(a, x) && a.timeline == x.timeline {
 		t.lastInit = nil
 		if t.npairs == pairRing {
 			f.dropPair(t, 0)
@@ -20,6 +22,12 @@ func (f *fenceTracker) pair(x *fence, t *thread) {
 	}
 	f.unref(a)
 	t.lastInit = f.ref(x)
+}
+
+// follows reports whether x is on the context after that of a, with the same number.
+func follows(a, x *fence) bool {
+	k := event.FenceKey{Context: a.key.Context + 1, Seqno: a.key.Seqno}
+	return x.fits(k, a.full)
 }
 
 // dropPair forgets pair i of a thread.

@@ -175,6 +175,9 @@ func (j *job) blockedUntil(run event.Time) (event.Time, ID) {
 	until, on := event.NoTime, ID(0)
 	for i := range j.deps {
 		d := &j.deps[i]
+		if d.fence == nil {
+			continue // low halves that several fences have
+		}
 		u := d.fence.unblocked()
 		if !u.OK {
 			if !d.unsignalled && d.fence.id == 0 && d.fence.jobID == 0 {

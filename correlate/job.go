@@ -97,7 +97,7 @@ func (x *jobTracker) event(ev *event.Event, t *thread) {
 		x.queue(ev, t)
 	case event.KindJobDep:
 		x.e.fence.apart(c)
-		x.dep(ev)
+		x.dep(ev, t)
 	case event.KindJobRun:
 		x.e.fence.apart(c)
 		x.run(ev, t)
@@ -114,6 +114,7 @@ func (x *jobTracker) queue(ev *event.Event, t *thread) {
 	if j == nil {
 		j = x.add(ev)
 	}
+	x.takeNamedPair(j, ev, t)
 	x.absorb(j, ev, bridge)
 	first := !j.queued && !j.bridgeQueue
 	if bridge {
@@ -150,7 +151,7 @@ func (x *jobTracker) queueTarget(ev *event.Event, bridge bool) *job {
 	switch {
 	case bridge && !j.bridgeQueue, !bridge && j.bridgeQueue && !j.queued:
 		return j // the other witness
-	case !known && x.sameNumber(j, ev) && !before(j.row.RunNS, ev.Time):
+	case !known && x.sameNumber(j, ev) && !before(j.row.RunNS, ev.Time) && !before(j.row.DoneNS, ev.Time):
 		return j // events of one instant changed places
 	case !j.hasPtr && !j.done:
 		return j // context:seqno cannot mean another job
@@ -227,6 +228,9 @@ func (x *jobTracker) run(ev *event.Event, t *thread) {
 		j = nil
 	}
 	if j == nil {
+		if x.vague(ev, t) {
+			return
+		}
 		j = x.add(ev)
 	}
 	x.absorb(j, ev, bridge)
@@ -291,6 +295,10 @@ func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
 	if j != nil && j.done {
 		x.closeReused(j)
 		j = nil
+	}
+	if j == nil && x.vague(ev, t) {
+		x.e.fence.apart(c)
+		return
 	}
 	if j == nil {
 		j = x.add(ev)

@@ -14,8 +14,11 @@ type dep struct {
 }
 
 // dep takes a dependency.
-func (x *jobTracker) dep(ev *event.Event) {
+func (x *jobTracker) dep(ev *event.Event, t *thread) {
 	j := x.depTarget(ev)
+	if j == nil && x.vague(ev, t) {
+		return
+	}
 	if j == nil {
 		x.e.count(&anomalyDepUnknownJob)
 		j = x.add(ev)
@@ -29,15 +32,16 @@ func (x *jobTracker) dep(ev *event.Event) {
 		return
 	}
 	full := ev.Flags&event.FlagLow32 == 0
-	f := x.e.fence.get(k, full)
-	if p, ok := ev.Uint(event.FieldOnFencePtr); ok {
-		if o := x.byPtr[p]; o != nil && o.fin == nil && !o.given {
-			x.setFinished(o, f, Exact)
-		}
-	}
+	f := x.onFence(ev, k, full)
 	unsig := ev.Bool(event.FieldUnsignalled)
 	for i := range j.deps {
 		d := &j.deps[i]
+		if f == nil || d.fence == nil {
+			if d.fence == f && d.key == k {
+				return
+			}
+			continue
+		}
 		if d.fence == f || f.jobID != 0 && d.fence.jobID == f.jobID {
 			d.unsignalled = d.unsignalled || unsig
 			return
@@ -46,6 +50,26 @@ func (x *jobTracker) dep(ev *event.Event) {
 	if len(j.deps) < maxDeps {
 		j.deps = append(j.deps, dep{x.e.fence.ref(f), k, event.OptTime(ev.Time), unsig})
 	}
+}
+
+// onFence returns the fence that an event names as a dependency, nil if there
+// is no telling which one low halves mean. An address tells, if a job has it.
+func (x *jobTracker) onFence(ev *event.Event, k event.FenceKey, full bool) *fence {
+	var at *job
+	if p, ok := ev.Uint(event.FieldOnFencePtr); ok {
+		if o := x.byPtr[p]; o != nil && !o.given {
+			at = o
+		}
+	}
+	if at != nil && at.fin != nil && !at.fin.dead && at.fin.fits(k, full) {
+		at.fin.learn(k, full)
+		return at.fin
+	}
+	f := x.e.fence.get(k, full)
+	if at != nil && at.fin == nil && f != nil {
+		x.setFinished(at, f, Exact)
+	}
+	return f
 }
 
 // depTarget is lookup for dependencies. An event without a ring was emitted by
@@ -59,15 +83,20 @@ func (x *jobTracker) depTarget(ev *event.Event) *job {
 
 func (x *jobTracker) depRows(j *job) {
 	e := x.e
-	missing := false
+	missing, reason := false, NotRecorded
 	for i := range j.deps {
 		d := &j.deps[i]
-		row := JobDep{JobID: j.row.ID, OnJobID: d.fence.jobID, OnFenceContext: event.Some(d.key.Context),
+		row := JobDep{JobID: j.row.ID, OnFenceContext: event.Some(d.key.Context),
 			OnFenceSeqno: event.Some(d.key.Seqno), TSNS: d.at}
+		if d.fence == nil {
+			reason = Ambiguous
+		} else {
+			row.OnJobID = d.fence.jobID
+		}
 		if d.unsignalled {
 			row.Waited = event.Some(true)
-		} else if s := d.fence.signal; s.OK && d.at.OK {
-			row.Waited = event.Some(s.V > d.at.V)
+		} else if d.fence != nil && d.fence.signal.OK && d.at.OK {
+			row.Waited = event.Some(d.fence.signal.V > d.at.V)
 		}
 		e.rows.JobDeps = append(e.rows.JobDeps, row)
 		e.n++
@@ -78,6 +107,6 @@ func (x *jobTracker) depRows(j *job) {
 		}
 	}
 	if missing {
-		e.unm.add(note{table: "jobs", id: j.row.ID, link: missDependency, reason: NotRecorded, from: event.NoTime, to: timeOr(j.row.QueuedNS)})
+		x.note(j, missDependency, reason, event.NoTime, timeOr(j.row.QueuedNS))
 	}
 }

@@ -8,14 +8,12 @@ import "github.com/gpurec/gpurec/record/event"
 // lookup returns the job that an event names: by context:seqno, else by
 // pointer, else by its number on the ring.
 func (x *jobTracker) lookup(ev *event.Event) *job {
-	if k, ok := ev.Fence(); ok {
-		if f := x.e.fence.find(k, ev.Flags&event.FlagLow32 == 0); f != nil && f.job != nil && f.role == roleFinished {
-			return f.job
-		}
+	if j := x.byFence(ev); j != nil {
+		return j
 	}
 	if p, ok := pointer(ev); ok {
 		if j := x.byPtr[p]; j != nil {
-			if k, ok := ev.Fence(); ok && j.fin != nil && j.fin.key.Low32() != k.Low32() {
+			if k, ok := ev.Fence(); ok && j.fin != nil && !j.fin.fits(k, ev.Flags&event.FlagLow32 == 0) {
 				x.closeReused(j) // the address has come to another fence
 				return nil
 			}
@@ -37,6 +35,61 @@ func (x *jobTracker) lookup(ev *event.Event) *job {
 		return nil
 	}
 	return j
+}
+
+// byFence finds the job whose finished fence an event names. Of several that
+// fit low halves it is the one of the event's number, if the event has one.
+func (x *jobTracker) byFence(ev *event.Event) *job {
+	k, ok := ev.Fence()
+	if !ok {
+		return nil
+	}
+	full := ev.Flags&event.FlagLow32 == 0
+	if f := x.e.fence.find(k, full); f != nil || full {
+		if f != nil && f.job != nil && f.role == roleFinished {
+			return f.job
+		}
+		return nil
+	}
+	var found *job
+	for f := x.e.fence.index[lowKey(k)]; f != nil; f = f.next {
+		if f.job == nil || f.role != roleFinished || !f.fits(k, false) || !x.sameNumber(f.job, ev) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = f.job
+	}
+	return found
+}
+
+// vague reports whether an event that begins no job names its job by low
+// halves alone, which several fit. It is left out then.
+func (x *jobTracker) vague(ev *event.Event, t *thread) bool {
+	k, ok := ev.Fence()
+	if !ok || ev.Flags&event.FlagLow32 == 0 || !x.e.fence.ambiguous(k) {
+		return false
+	}
+	if _, ok := pointer(ev); ok {
+		return false
+	}
+	if _, ok := ev.Uint(event.FieldSchedJobID); ok {
+		return false
+	}
+	x.e.count(&anomalyFenceAmbiguous)
+	x.e.misc.other(ev, t)
+	return true
+}
+
+// named returns the fence that an event of job j names, nil if there is no
+// telling which one low halves mean.
+func (x *jobTracker) named(j *job, k event.FenceKey, full bool) *fence {
+	if f := j.fin; f != nil && !f.dead && f.fits(k, full) {
+		f.learn(k, full)
+		return f
+	}
+	return x.e.fence.get(k, full)
 }
 
 // byNumber finds an open job by (ring, number); ring may stand for an empty one.
@@ -93,10 +146,14 @@ func (x *jobTracker) absorb(j *job, ev *event.Event, bridge bool) {
 	}
 	full := ev.Flags&event.FlagLow32 == 0
 	if k, ok := ev.Fence(); ok {
-		x.setFinished(j, x.e.fence.get(k, full), Exact)
+		if f := x.named(j, k, full); f != nil {
+			x.setFinished(j, f, Exact)
+		}
 	}
 	if k, ok := ev.HWFence(); ok {
-		x.namedHW(j, x.e.fence.get(k, full))
+		if f := x.e.fence.get(k, full); f != nil {
+			x.namedHW(j, f)
+		}
 	}
 	x.counts(j, ev)
 	x.number(j)
@@ -191,14 +248,38 @@ func (x *jobTracker) takePair(j *job, t *thread) {
 		x.e.count(&anomalyFencePairAmbiguous)
 		return
 	}
+	x.takePairAt(j, t, at, Adjacent)
+}
+
+func (x *jobTracker) takePairAt(j *job, t *thread, at int, c Confidence) {
 	p := t.pairs[at]
 	x.e.fence.ref(p.scheduled)
 	x.e.fence.ref(p.finished)
 	x.e.fence.dropPair(t, at)
-	x.setFinished(j, p.finished, Adjacent)
 	x.setScheduled(j, p.scheduled)
+	x.setFinished(j, p.finished, c)
 	x.e.fence.unref(p.scheduled)
 	x.e.fence.unref(p.finished)
+}
+
+// takeNamedPair takes, of the fences that the queueing thread has just made,
+// those that the queue event names: another thread's may have equal low halves.
+func (x *jobTracker) takeNamedPair(j *job, ev *event.Event, t *thread) {
+	k, ok := ev.Fence()
+	if !ok || j.fin != nil {
+		return
+	}
+	full := ev.Flags&event.FlagLow32 == 0
+	for i := range t.npairs {
+		p := &t.pairs[i]
+		if p.finished.dead || p.finished.job != nil || !p.finished.fits(k, full) {
+			continue
+		}
+		p.finished.learn(k, full)
+		p.scheduled.learn(event.FenceKey{Context: k.Context - 1, Seqno: k.Seqno}, full)
+		x.takePairAt(j, t, i, Exact)
+		return
+	}
 }
 
 // gang reports whether the pairs of a thread are those of one submission of
@@ -237,7 +318,7 @@ func (x *jobTracker) setFinished(j *job, f *fence, c Confidence) {
 		r.Ring, r.RingRule = f.timeline, ruleRingByTimeline
 		x.number(j)
 	}
-	if j.sched == nil {
+	if j.sched == nil && !f.dead {
 		// The scheduled fence has the context before, and the same number.
 		k := event.FenceKey{Context: f.key.Context - 1, Seqno: f.key.Seqno}
 		if s := x.e.fence.find(k, f.full); s != nil && s.job == nil && s.jobID == 0 && (s.driver == driverSched || s.driver == "") {
