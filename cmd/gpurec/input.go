@@ -203,11 +203,12 @@ func note(c *cli.Context, format string, args ...any) {
 	}
 }
 
-// maxMemory reads --max-memory: bytes, or with a suffix K, M, G.
-func maxMemory(c *cli.Context) (int64, error) {
+// sortMemory is what one of the two sorts, of events and of rows, may hold of
+// --max-memory: the garbage collector lets the heap grow to twice what is live.
+func sortMemory(c *cli.Context) (int64, error) {
 	n, err := parseBytes(c.String("max-memory"))
 	if err != nil || n < 1<<20 {
 		return 0, usageError("--max-memory %q is no size of at least 1M; write it as 256M or 2G", c.String("max-memory"))
 	}
-	return n, nil
+	return n / 4, nil
 }

@@ -15,7 +15,7 @@ import (
 // correlateInto reads the input in order, joins it and gives rows and summary
 // to the sink. A failure leaves nothing of the sink's output behind.
 func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summary, error) {
-	mem, err := maxMemory(c)
+	mem, err := sortMemory(c)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 
 // openSink picks and opens the output format.
 func openSink(c *cli.Context, in, out string) (export.Sink, error) {
-	mem, err := maxMemory(c)
+	mem, err := sortMemory(c)
 	if err != nil {
 		return nil, err
 	}
