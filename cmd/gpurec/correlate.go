@@ -18,7 +18,8 @@ func correlateCommand() *cli.Command {
 		Name:      "correlate",
 		Usage:     "print the joins by rule and confidence, and what stayed unmatched",
 		ArgsUsage: "run.gpurec",
-		Flags:     append(inputFlags(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}),
+		Flags: append(inputFlags(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+			&cli.StringFlag{Name: "explain", Usage: "print the chain of one row, as `TABLE:ID` names it (jobs:54), with every link, rule and missing partner"}),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {
@@ -26,6 +27,9 @@ func correlateCommand() *cli.Command {
 			}
 			if len(args) != 1 {
 				return usageError("correlate takes one input, as in: gpurec correlate run.gpurec")
+			}
+			if row := c.String("explain"); row != "" {
+				return explainRow(c, args[0], row)
 			}
 			in, err := openInput(c, args[0])
 			if err != nil {
