@@ -214,6 +214,9 @@ func (x *activityTracker) join(a *activity, o *correlation) {
 	if o.matched > 1 && !o.graph {
 		e.count(&anomalyCorrelationShared)
 	}
+	if o.matched == 1 {
+		r.LaunchNS = sub(r.StartNS, o.start)
+	}
 	if r.StartNS.OK {
 		if before(r.StartNS, timeOr(o.start)) {
 			e.count(&anomalyEarlyActivity)

@@ -15,6 +15,8 @@ const (
 type callSpec struct {
 	base  string
 	class gpu.Class
+	known bool // in the table of functions
+	waits bool // for the device or another process, by its nature
 	api   string
 }
 
@@ -35,6 +37,7 @@ type call struct {
 	ioctls   int
 	jobs     int
 	children int // calls in it that launch
+	innerNS  int64
 	entry    *correlation
 }
 
@@ -69,7 +72,7 @@ func (x *apiTracker) spec(ev *event.Event) *callSpec {
 	if s == nil {
 		s = &callSpec{base: gpu.BaseName(name)}
 		if f, ok := gpu.Lookup(name); ok {
-			s.class = f.Class
+			s.class, s.known, s.waits = f.Class, true, f.Blocks && !f.Async
 			if event.API(a) == event.APIUnknown {
 				a = uint64(f.API)
 			}
@@ -93,6 +96,9 @@ func (x *apiTracker) open(ev *event.Event, t *thread) *call {
 	r := &c.row
 	r.ID, r.ProcessID, r.PID, r.TID = x.e.seq.call, t.processID(), t.pid, t.tid
 	r.API, r.Name, r.BaseName = c.spec.api, ev.Str(event.FieldName), c.spec.base
+	if c.spec.known {
+		r.Class, r.Blocking = c.spec.class.String(), event.Some(c.spec.waits)
+	}
 	r.Source = ev.Source
 	r.KernelName = ev.Str(event.FieldKernelName)
 	r.Library = ev.Str(event.FieldLibrary)
@@ -253,6 +259,13 @@ func (x *apiTracker) complete(ev *event.Event, t *thread) {
 func (x *apiTracker) give(c *call, t *thread) {
 	e, r := x.e, &c.row
 	r.DurNS = sub(r.EndNS, r.StartNS)
+	if r.DurNS.OK {
+		r.SelfNS = event.Some(r.DurNS.V - c.innerNS)
+		// The call around is the innermost still open; whole calls tell theirs (callTree).
+		if n := len(t.calls); n > 0 && t.calls[n-1].row.ID == r.ParentID {
+			t.calls[n-1].innerNS += r.DurNS.V
+		}
+	}
 	if c.spec.launches() {
 		x.noteLaunch(c)
 	}

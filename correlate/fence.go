@@ -55,7 +55,8 @@ type fenceTracker struct {
 	count  int
 	cpus   []cpuState
 
-	sawHardware bool    // a fence that is not the scheduler's
+	sawHardware bool // a fence that is not the scheduler's
+	sawSignal   bool
 	nOpen       int     // waits
 	ended       []*wait // that ended at the present instant
 }
@@ -242,6 +243,7 @@ func (f *fenceTracker) setInit(x *fence, ev *event.Event, t *thread) {
 }
 
 func (f *fenceTracker) signalled(x *fence, ev *event.Event, t *thread, c *cpuState) {
+	f.sawSignal = true
 	if !x.signal.OK {
 		x.signal = event.OptTime(ev.Time)
 	}

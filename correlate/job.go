@@ -30,6 +30,7 @@ type job struct {
 	reused, evicted    bool
 	accounted          bool
 	prevDone           OptTime
+	callStart          OptTime // of the call that api_call_id names
 	deps               []dep
 	submitterWas       string
 	refs               int // gaps that still look at it
@@ -204,6 +205,11 @@ func (x *jobTracker) origin(j *job, t *thread) {
 	if r.IoctlID == 0 {
 		r.APICallID = c.row.ID
 		e.link(RuleAPIJob, "api_calls", c.row.ID, "jobs", r.ID, Nested, t.keyText)
+	}
+	for _, o := range t.calls {
+		if o.row.ID == r.APICallID {
+			j.callStart = o.row.StartNS
+		}
 	}
 	for i := len(t.calls) - 1; i >= 0 && r.KernelName == ""; i-- {
 		r.KernelName = t.calls[i].row.KernelName

@@ -54,6 +54,9 @@ type APICall struct {
 	Library       string  `col:"library" doc:"file that holds the API function"`
 	Source        string  `col:"source" doc:"what witnessed the call"`
 	Args          string  `col:"args" doc:"further fields of the source, JSON"`
+	Class         string  `col:"class" doc:"what the function is for: launch, graph_launch, memcpy, memset, alloc, free, map, sync, stream, event, module, get_function, context, collective, submit, other; NULL if it is not in the table of functions"`
+	Blocking      OptBool `col:"blocking" doc:"the function waits for the device or for another process by its nature; false also for one that enqueues work, which waits only while its queue is full; NULL if it is not in the table of functions"`
+	SelfNS        OptDur  `col:"self_ns" unit:"ns" doc:"dur_ns without the calls in it"`
 }
 
 // Ioctl is a row of ioctls.
@@ -121,6 +124,7 @@ type Job struct {
 	HWJobCount     OptInt  `col:"hw_job_count" unit:"jobs" doc:"jobs (from 6.8: credits) in flight on the ring when it was run, itself included"`
 	ElapsedNS      OptDur  `col:"elapsed_ns" unit:"ns" doc:"time on the device as the device itself measured it"`
 	Args           string  `col:"args" doc:"further fields of the source, JSON"`
+	SubmitNS       OptDur  `col:"submit_latency_ns" unit:"ns" doc:"queued_ns - start_ns of the call api_call_id"`
 }
 
 // JobDep is a row of job_deps.
@@ -165,6 +169,7 @@ type FenceWait struct {
 	Driver    string  `col:"driver" doc:"driver that the event names"`
 	Timeline  string  `col:"timeline" doc:"timeline that the event names"`
 	EndKind   string  `col:"end_kind" doc:"returned, open, lost, killed"`
+	TimedOut  OptBool `col:"timed_out" doc:"the wait returned and no signal of its fence had been seen; NULL if the fence is not known or no signals are recorded"`
 }
 
 // GPUActivity is a row of gpu_activities.
@@ -191,6 +196,7 @@ type GPUActivity struct {
 	BlockZ        OptUint `col:"block_z" unit:"threads" doc:"block"`
 	Direction     string  `col:"direction" doc:"HtoD, DtoH, DtoD, HtoH, PtoP"`
 	Args          string  `col:"args" doc:"further fields of the source, JSON"`
+	LaunchNS      OptDur  `col:"launch_delay_ns" unit:"ns" doc:"start_ns - start_ns of the call api_call_id, for the first activity of the call; negative if the clocks are apart"`
 }
 
 // Slice is a row of slices.

@@ -153,6 +153,9 @@ func (f *fenceTracker) told(w *wait, x *fence) {
 	if s.OK && r.StartNS.OK && r.EndNS.OK && r.StartNS.V < s.V && s.V < r.EndNS.V {
 		r.WakeNS = sub(r.EndNS, s)
 	}
+	if r.EndKind == endReturned && (s.OK || f.sawSignal) {
+		r.TimedOut = event.Some(!s.OK)
+	}
 	if r.Driver == "" {
 		r.Driver = x.driver
 	}
