@@ -1,7 +1,8 @@
 #!/bin/sh
 # demo.sh GPUREC OUT: records the workload that needs no GPU, or takes the
 # small recording beside this script where recording is not possible, then
-# correlates, exports and reports it.
+# correlates, exports and reports it. That recording is of a program on a mock
+# GPU in a virtual machine (docs/lab.md), with jobs of the kernel's scheduler.
 set -eu
 gpurec=$1 out=$2
 here=$(dirname "$0")
@@ -38,10 +39,15 @@ rm -rf "$out/run.parquet"
 "$gpurec" export -q "$log" -o "$out/run.parquet/"
 echo
 "$gpurec" report "$log"
-cat <<END
+if [ -z "$why" ]; then
+  cat <<END
 
 The workload's GPU is a stub: its ioctls go to /dev/null, which refuses them, and
-nothing runs on a device. That is why ioctls fail and launches lack an activity.
+nothing runs on a device. That is why ioctls fail and launches lack a job. A
+recording with jobs, rings and fences: $gpurec report testdata/demo/demo.gpurec
+END
+fi
+cat <<END
 
 Next:
   open https://ui.perfetto.dev and drop $out/run.pftrace into it
