@@ -13,6 +13,7 @@ type cpus struct {
 	cpu  int64
 	on   bool // held runs
 	held picture.Switch
+	wake picture.Waking           // of held; Time is noTime if it was not seen
 	woke map[int64]picture.Waking // threads woken on this CPU that do not run yet
 }
 
@@ -26,6 +27,11 @@ func (p *pen) Switch(s *picture.Switch) {
 		p.ran(s.Time, s.PrevState)
 	}
 	c.held, c.on = *s, s.Next != 0
+	c.wake.Time = noTime
+	if w, ok := c.woke[s.Next]; ok {
+		c.wake = w
+		delete(c.woke, s.Next)
+	}
 }
 
 func (p *pen) newCPU(cpu int64) {
@@ -57,8 +63,7 @@ func (p *pen) ran(end int64, state string) {
 		p.out = append(p.out, `,"end_state":`...)
 		p.out = appendString(p.out, state)
 	}
-	if w, ok := c.woke[c.held.Next]; ok {
-		delete(c.woke, c.held.Next)
+	if w := &c.wake; w.Time != noTime {
 		p.out = append(p.out, `,"wakeup_delay_ns":`...)
 		p.out = appendInt(p.out, c.held.Time-w.Time)
 		if w.Waker > 0 {

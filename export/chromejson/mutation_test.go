@@ -1,11 +1,13 @@
 package chromejson
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/gpurec/gpurec/export"
 	"github.com/gpurec/gpurec/export/chromejson/check"
+	"github.com/gpurec/gpurec/export/picture/picturetest"
 )
 
 // Each way in which readers would lose or misplace something without a word is
@@ -106,5 +108,12 @@ func TestCut(t *testing.T) {
 		if _, err := check.Bytes(sound[:n]); err == nil {
 			t.Fatalf("%d bytes of %d are sound", n, len(sound))
 		}
+	}
+}
+
+// Whatever the rows say, the file is sound.
+func TestAnyRows(t *testing.T) {
+	for seed := range 100 {
+		read(t, picturetest.Any(rand.New(rand.NewPCG(uint64(seed), 2))), summary(0, 250))
 	}
 }

@@ -2,6 +2,7 @@ package chromejson
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,6 @@ type proc struct {
 type rows struct {
 	pen     *pen
 	list    []*row // by Track.ID - 1
-	ids     picture.KernelIDs
 	next    uint64
 	taken   map[uint64]bool            // pids and tids of the trace that look like made ones
 	procs   map[*picture.Process]*proc // processes of the trace
@@ -89,6 +89,20 @@ func (w *rows) makeID() uint64 {
 	}
 	w.next++
 	return w.next - 1
+}
+
+// realID returns a pid or tid of the trace as the file has it: another one if
+// readers would take it for none (0, negative, beyond 31 bits), or for that of
+// another process or thread.
+func (w *rows) realID(id int64, used func(uint64) bool) uint64 {
+	if id <= 0 || id > math.MaxInt32 {
+		return w.makeID()
+	}
+	if used(uint64(id)) {
+		w.pen.scene.Counters.Add(&AnomalySameID, 1)
+		return w.makeID()
+	}
+	return uint64(id)
 }
 
 // of returns the row of a track, and describes it if it is new.
@@ -138,11 +152,7 @@ func (w *rows) parts(t *picture.Track) *row {
 
 // real is the row of a thread of the trace.
 func (w *rows) real(p *proc, t *picture.Track) *row {
-	tid, name := w.ids.ID(t.Thread.TID), t.Thread.Name
-	if w.threads[[2]uint64{p.pid, tid}] {
-		w.pen.scene.Counters.Add(&AnomalySameID, 1)
-		tid = w.makeID()
-	}
+	tid, name := w.realID(t.Thread.TID, func(id uint64) bool { return w.threads[[2]uint64{p.pid, id}] }), t.Thread.Name
 	if tid >= firstMadeID { // its number says nothing
 		name = strings.TrimSpace(fmt.Sprintf("%s (thread %d)", name, t.Thread.TID))
 	}
@@ -215,11 +225,7 @@ func (w *rows) procOf(t *picture.Track) *proc {
 // realProc describes a process of the trace. The number of one that is gone
 // may have been given again: then the later one gets another.
 func (w *rows) realProc(p *picture.Process) *proc {
-	pid, name := w.ids.ID(p.PID), p.Label()
-	if w.pids[pid] {
-		w.pen.scene.Counters.Add(&AnomalySameID, 1)
-		pid = w.makeID()
-	}
+	pid, name := w.realID(p.PID, func(id uint64) bool { return w.pids[id] }), p.Label()
 	if pid >= firstMadeID {
 		name = strings.TrimSpace(fmt.Sprintf("%s (process %d)", name, p.PID))
 	}

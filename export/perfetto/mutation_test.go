@@ -2,6 +2,7 @@ package perfetto
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export/perfetto/check"
+	"github.com/gpurec/gpurec/export/picture/picturetest"
 	pb "github.com/gpurec/gpurec/protos/perfetto"
 )
 
@@ -225,4 +227,21 @@ func TestMutations(t *testing.T) {
 			t.Errorf("%v %v", err, rep.Err())
 		}
 	})
+}
+
+// Whatever the rows say, Perfetto drops and misplaces nothing. (That jobs and
+// gaps make sense is for the rows.)
+func TestAnyRows(t *testing.T) {
+	for seed := range 100 {
+		rows := picturetest.Any(rand.New(rand.NewPCG(uint64(seed), 3)))
+		rep, err := check.File(write(t, rows, summary(0, 250)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range []string{"clock", "flags", "iid", "sequence", "track", "nesting", "order", "flow", "ftrace", "argument", "name", "counter"} {
+			if rep.Has(rule) {
+				t.Errorf("seed %d: %s: %v", seed, rule, rep.Err())
+			}
+		}
+	}
 }

@@ -18,7 +18,7 @@ const (
 // trackWriter gives uuids and writes descriptors, on a sequence of their own.
 type trackWriter struct {
 	out   *packets
-	ids   picture.KernelIDs
+	ids   kernelIDs
 	start int64
 	last  uint64
 	begun bool
@@ -88,7 +88,7 @@ func (w *trackWriter) describe(t *picture.Track) {
 }
 
 func (w *trackWriter) process(p *picture.Process) []byte {
-	b := appendUint(nil, 1, w.ids.ID(p.PID))
+	b := appendUint(nil, 1, w.ids.id(p.PID))
 	if name := p.Label(); name != "" {
 		b = appendString(b, 6, valid(name))
 	}
@@ -102,8 +102,8 @@ func (w *trackWriter) process(p *picture.Process) []byte {
 }
 
 func (w *trackWriter) thread(t *picture.Thread) []byte {
-	b := appendUint(nil, 1, w.ids.ID(t.Process.PID))
-	b = appendUint(b, 2, w.ids.ID(t.TID))
+	b := appendUint(nil, 1, w.ids.id(t.Process.PID))
+	b = appendUint(b, 2, w.ids.id(t.TID))
 	if t.Name != "" {
 		b = appendString(b, 5, valid(t.Name))
 	}

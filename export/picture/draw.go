@@ -249,6 +249,7 @@ type laterOp uint8
 
 const (
 	opRunning laterOp = iota
+	opJob
 	opStageQueue
 	opStageHW
 	opDependency
@@ -267,6 +268,8 @@ func (d *drawer) announce(l later) {
 
 func (d *drawer) drawLater(l *later) {
 	switch l.op {
+	case opJob:
+		d.openJob(l.job)
 	case opRunning:
 		d.drawRunning(l.job)
 	case opStageQueue, opStageHW, opDependency:

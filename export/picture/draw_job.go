@@ -34,8 +34,9 @@ func (d *drawer) release(o *openJob) {
 }
 
 // drawJob draws job.queued, and announces its stages, job.running and the
-// counters that fall.
-func (d *drawer) drawJob(r *correlate.Job, _ *key) {
+// counters that fall. A row whose times are out of order comes before its first
+// slice: that is announced too.
+func (d *drawer) drawJob(r *correlate.Job, k *key) {
 	j := d.m.jobs.get(r.ID)
 	if j.flags&(jobQueued|jobHidden|jobRunning) == 0 {
 		d.m.counters.Add(&AnomalyJobNotDrawn, 1)
@@ -44,6 +45,15 @@ func (d *drawer) drawJob(r *correlate.Job, _ *key) {
 	o := d.newOpenJob(r, j)
 	o.refs = 1
 	o.what, o.isKernel = d.what(r)
+	if at := j.queued; j.flags&(jobQueued|jobHidden) != 0 && at > k.start {
+		d.announce(later{key: key{start: at, end: forever, class: classQueued}, op: opJob, job: o})
+		return
+	}
+	d.openJob(o)
+}
+
+func (d *drawer) openJob(o *openJob) {
+	j := o.j
 	if j.flags&(jobQueued|jobHidden) != 0 {
 		d.countJob(j)
 	}

@@ -76,7 +76,8 @@ func (m *model) addFlow(e end, flow uint64, rule uint8, into bool) {
 }
 
 // flowEnds resolves a link to slices. ok is false if one is not drawn, or the
-// arrow would point back in time: Perfetto directs it by the starts.
+// arrow would point back in time: Perfetto directs it by the starts, and readers
+// of JSON by what comes first.
 func (m *model) flowEnds(l *link) (from, to end, ok bool) {
 	switch {
 	case l.srcT == tabAPI && l.dstT == tabIoctl:
@@ -92,7 +93,22 @@ func (m *model) flowEnds(l *link) (from, to end, ok bool) {
 	case l.srcT == tabJob && l.dstT == tabIoctl:
 		from, to = m.jobTail(l.src), m.ioctlWaitEnd(l.dst)
 	}
-	return from, to, from.ok && to.ok && from.start <= to.start
+	ok = from.ok && to.ok && (from.start < to.start || from.start == to.start && m.comesFirst(from, to))
+	return from, to, ok
+}
+
+// slotClass is the class of a slice in the order of drawing.
+var slotClass = [numSlots]uint8{
+	slotAPI: classCall, slotIoctl: classCall, slotIoctlWoken: classWake, slotQueued: classQueued,
+	slotRunning: classRunning, slotWait: classWait, slotWoken: classWake, slotActivity: classRunning,
+}
+
+// comesFirst reports whether, of two slices that start at once, a is drawn first.
+func (m *model) comesFirst(a, b end) bool {
+	if x, y := slotClass[a.slot], slotClass[b.slot]; x != y {
+		return x < y
+	}
+	return a.slot == slotAPI && b.slot == slotIoctl && m.apis.get(a.id).end >= m.ioctls.get(b.id).end
 }
 
 // The rules by which a job's own events are joined.

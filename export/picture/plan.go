@@ -86,7 +86,7 @@ func (d *drawer) settleJob(j *jobInfo) {
 		j.end = j.done
 		d.tryRun(j)
 	}
-	if j.queued != never && j.end != never {
+	if j.flags&jobRunning == 0 && j.queued != never && j.end != never {
 		j.end = max(j.end, j.queued)
 	}
 }

@@ -98,14 +98,15 @@ func gapSpan(r *correlate.IdleGap) (s, e int64, ok bool) {
 	return rowSpan(r.StartNS, r.EndNS, "lost")
 }
 
-// jobSpan is from the first to the last that is known of a job.
+// jobSpan is the first time that is known of a job.
 func jobSpan(r *correlate.Job) (s int64, ok bool) {
+	s = forever
 	for _, t := range []correlate.OptTime{r.QueuedNS, r.DeviceStartNS, r.RunNS} {
 		if v := timeOf(t); v != never {
-			return v, true
+			s, ok = min(s, v), true
 		}
 	}
-	return 0, false
+	return s, ok
 }
 
 func newRowSorters(budget int64, dir string) *rowSorters {
