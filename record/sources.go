@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
@@ -217,9 +218,19 @@ var oneSource = []string{
 	"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit", "task:task_rename",
 }
 
-// covered lists the events that BPF already records.
+// covered lists the events that BPF already records, and those of the
+// scheduler's other generation, which tell the same.
 func (s *session) covered() []string {
 	var out []string
+	generations := [2][]string{live.OlderSched(), live.NewerSched()}
+	for i, names := range generations {
+		if !slices.ContainsFunc(names, func(n string) bool { return s.attached(live.SchedSystem + ":" + n) }) {
+			continue
+		}
+		for _, n := range generations[1-i] {
+			out = append(out, live.SchedSystem+":"+n)
+		}
+	}
 	for _, p := range s.probes() {
 		for _, pattern := range oneSource {
 			if ok, err := path.Match(pattern, p.Name); err == nil && ok && p.State == "attached" {

@@ -35,7 +35,7 @@ func Detect() []Capability {
 	out = append(out, l.detectKernel(taskProbes[0], "tp_btf", "processes cannot be followed: nothing is recorded by BPF",
 		"root, or CAP_BPF and CAP_PERFMON, and kernel BTF"))
 	out = append(out, l.detectIoctl()...)
-	old, young := l.attachBTF(schedProbes[0]), l.attachBTF(schedProbes[4])
+	old, young := l.attachBTF(olderSched[0]), l.attachBTF(newerSched[0])
 	sched := capability("tp_btf gpu_scheduler", old.err(),
 		"no scheduler jobs by BPF; ftrace reads them if the tracepoints exist",
 		"load the GPU's DRM driver (modprobe); NVIDIA's own driver does not use the DRM scheduler")

@@ -9,6 +9,7 @@ import (
 
 	objects "github.com/gpurec/gpurec/bpf"
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/live"
 )
 
 // taskProbes keep the set of processes in scope: without them nothing else works.
@@ -34,12 +35,15 @@ var ioctlBTF = []kernelProbe{
 	{objects.GpurecProgBtfIoctlExit, "raw_syscalls", "sys_exit", objects.IDIoctlExit, objects.GroupIoctl},
 }
 
-// schedProbes are both generations: a kernel has one of them.
-var schedProbes = []kernelProbe{
+// olderSched and newerSched are the two generations: see live.OlderSched.
+var olderSched = []kernelProbe{
 	{objects.GpurecProgOnDrmSchedJob, "gpu_scheduler", "drm_sched_job", objects.IDJobQueueOld, objects.GroupSched},
 	{objects.GpurecProgOnDrmRunJob, "gpu_scheduler", "drm_run_job", objects.IDJobRunOld, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedProcessJob, "gpu_scheduler", "drm_sched_process_job", objects.IDJobDoneOld, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedJobWaitDep, "gpu_scheduler", "drm_sched_job_wait_dep", objects.IDJobDepOld, objects.GroupSched},
+}
+
+var newerSched = []kernelProbe{
 	{objects.GpurecProgOnDrmSchedJobQueue, "gpu_scheduler", "drm_sched_job_queue", objects.IDJobQueue, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedJobRun, "gpu_scheduler", "drm_sched_job_run", objects.IDJobRun, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedJobDone, "gpu_scheduler", "drm_sched_job_done", objects.IDJobDone, objects.GroupSched},
@@ -62,6 +66,24 @@ var fenceKernelProbes = []kernelProbe{
 func (s *Source) attachList(list []kernelProbe) {
 	for _, k := range list {
 		s.programs = append(s.programs, s.l.attachBTF(k))
+	}
+}
+
+// attachSched takes the newer generation if the kernel has it, else the older.
+func (s *Source) attachSched() {
+	at := len(s.programs)
+	s.attachList(newerSched)
+	newer := false
+	for _, p := range s.programs[at:] {
+		newer = newer || p.state == stateAttached
+	}
+	if !newer {
+		s.attachList(olderSched)
+		return
+	}
+	for _, k := range olderSched {
+		s.programs = append(s.programs, &program{name: k.prog, probe: k.system + ":" + k.event, mechanism: mechTPBTF,
+			group: k.group, id: k.id, state: stateMissing, reason: live.OlderSchedLeftOut})
 	}
 }
 

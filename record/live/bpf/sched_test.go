@@ -3,6 +3,7 @@ package bpf
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -62,7 +63,7 @@ func TestSchedulerProgramsLoad(t *testing.T) {
 	stub(t)
 	for _, young := range []bool{false, true} {
 		types := drmTypes(t, young)
-		for _, k := range schedProbes {
+		for _, k := range append(slices.Clone(olderSched), newerSched...) {
 			l, err := newLoader(settings{ringBytes: minRingBytes})
 			if err != nil {
 				t.Fatal(err)

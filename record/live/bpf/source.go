@@ -142,7 +142,7 @@ func (s *Source) attachAll() error {
 		s.attachIoctl()
 	}
 	if s.o.wants(GroupSched) {
-		s.attachList(schedProbes)
+		s.attachSched()
 	}
 	if s.o.wants(GroupFence) {
 		s.attachList(fenceKernelProbes)

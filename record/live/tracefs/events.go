@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strings"
+
+	"github.com/gpurec/gpurec/record/live"
 )
 
 // tracepoint is an event of the kernel: system:name.
@@ -52,6 +55,23 @@ func exclude(events []tracepoint, patterns []string) (kept, out []tracepoint) {
 			fits = fits || err == nil && len(ts) > 0
 		}
 		if fits {
+			out = append(out, t)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	return kept, out
+}
+
+// oneGeneration leaves out the scheduler's older tracepoints where the newer
+// ones tell of the same jobs.
+func oneGeneration(events []tracepoint) (kept, out []tracepoint) {
+	newer := func(t tracepoint) bool { return t.system == live.SchedSystem && t.name == "drm_sched_job_run" }
+	if !slices.ContainsFunc(events, newer) {
+		return events, nil
+	}
+	for _, t := range events {
+		if t.system == live.SchedSystem && slices.Contains(live.OlderSched(), t.name) {
 			out = append(out, t)
 		} else {
 			kept = append(kept, t)

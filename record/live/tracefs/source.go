@@ -62,6 +62,7 @@ type Source struct {
 	events    []tracepoint
 	missing   []string
 	excluded  []tracepoint
+	older     []tracepoint // of the scheduler, left out
 	failed    map[tracepoint]error
 	rings     []*ring
 	states    []ringState
@@ -111,7 +112,8 @@ func (s *Source) Attach() (err error) {
 	if s.events, s.missing, err = resolve(all, s.o.Events, s.o.Optional); err != nil {
 		return err
 	}
-	if s.events, s.excluded = exclude(s.events, s.o.Exclude); len(s.events) == 0 {
+	s.events, s.excluded = exclude(s.events, s.o.Exclude)
+	if s.events, s.older = oneGeneration(s.events); len(s.events) == 0 {
 		return ErrNothing
 	}
 	if s.instance, err = s.fs.makeInstance(); err != nil {
@@ -331,6 +333,9 @@ func (s *Source) Probes() []event.Probe {
 	}
 	for _, t := range s.excluded {
 		out = append(out, event.Probe{Name: t.String(), Mechanism: "ftrace", State: "missing", Reason: "recorded by another source"})
+	}
+	for _, t := range s.older {
+		out = append(out, event.Probe{Name: t.String(), Mechanism: "ftrace", State: "missing", Reason: live.OlderSchedLeftOut})
 	}
 	for _, m := range s.missing {
 		out = append(out, event.Probe{Name: m, Mechanism: "ftrace", State: "missing", Reason: (&NoEventError{m}).Error()})

@@ -53,6 +53,25 @@ func TestExclude(t *testing.T) {
 	}
 }
 
+func TestOneGeneration(t *testing.T) {
+	sched := func(names ...string) (all []tracepoint) {
+		for _, n := range names {
+			all = append(all, tracepoint{live.SchedSystem, n})
+		}
+		return all
+	}
+	for _, c := range []struct{ events, kept []tracepoint }{
+		{sched("drm_run_job", "drm_sched_job", "drm_sched_job_done"), sched("drm_run_job", "drm_sched_job", "drm_sched_job_done")},
+		{sched("drm_run_job", "drm_sched_job", "drm_sched_job_run"), sched("drm_sched_job_run")},
+		{append(sched("drm_sched_job_run"), tracepoint{"other", "drm_run_job"}), append(sched("drm_sched_job_run"), tracepoint{"other", "drm_run_job"})},
+	} {
+		kept, out := oneGeneration(c.events)
+		if !reflect.DeepEqual(kept, c.kept) || len(kept)+len(out) != len(c.events) {
+			t.Errorf("of %v kept %v and left out %v", c.events, kept, out)
+		}
+	}
+}
+
 func TestParseStats(t *testing.T) {
 	got := parseStats("entries: 5\noverrun: 7\ncommit overrun: 1\nbytes: 99\noldest event ts: 12.5\nnow ts:  1328.943916\ndropped events: 2\nread events: 11\nnonsense\n")
 	want := cpuStats{entries: 5, overrun: 7, commitOverrun: 1, dropped: 2, read: 11}
