@@ -134,6 +134,40 @@ func (s *Sorter[T]) Each(f func(*T) error) error {
 	return s.spill.merge(s.spill.runs, s.order, f)
 }
 
+// Cursor walks the rows of a [Sorter], for an owner that merges several.
+type Cursor[T any] struct {
+	held []*T
+	runs *merging[T]
+}
+
+// Rows returns a cursor before the first row. The sorter must not be used until
+// the last call of its Next.
+func (s *Sorter[T]) Rows() (*Cursor[T], error) {
+	s.sort()
+	if len(s.spill.runs) == 0 {
+		return &Cursor[T]{held: s.order}, nil
+	}
+	m, err := s.spill.merging(s.spill.runs, s.order)
+	if err != nil {
+		return nil, err
+	}
+	return &Cursor[T]{runs: m}, nil
+}
+
+// Next returns the next row, or nil at the end. The row is valid until the next
+// call and must not be changed.
+func (c *Cursor[T]) Next() (*T, error) {
+	if c.runs != nil {
+		return c.runs.next()
+	}
+	if len(c.held) == 0 {
+		return nil, nil
+	}
+	row := c.held[0]
+	c.held = c.held[1:]
+	return row, nil
+}
+
 // Close frees the rows and removes the temporary files, which have no name
 // from their first byte where the system allows it. It may be called twice.
 func (s *Sorter[T]) Close() error {

@@ -167,33 +167,58 @@ func (s *spiller[T]) open(r run) *rowSource[T] {
 	return &rowSource[T]{r: bufio.NewReaderSize(section, runRead), d: decoder{c: s.codec}}
 }
 
-// merge gives the rows of runs, and of held, which came last, in order; of
-// equal rows the one of the earlier source first.
+// merge gives the rows of runs, and of held, which came last, in order.
 func (s *spiller[T]) merge(runs []run, held []*T, f func(*T) error) error {
+	m, err := s.merging(runs, held)
+	if err != nil {
+		return err
+	}
+	for {
+		row, err := m.next()
+		if err != nil || row == nil {
+			return err
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+}
+
+// merging is a merge under way: of equal rows the one of the earlier source
+// comes first.
+type merging[T any] struct {
+	h     mergeHeap[T]
+	begun bool // the row of the first source was given
+}
+
+func (s *spiller[T]) merging(runs []run, held []*T) (*merging[T], error) {
 	sources := make([]*rowSource[T], 0, len(runs)+1)
 	for _, r := range runs {
 		sources = append(sources, s.open(r))
 	}
 	sources = append(sources, &rowSource[T]{held: held})
-	h := mergeHeap[T]{compare: s.compare}
+	m := &merging[T]{h: mergeHeap[T]{compare: s.compare}}
 	for i, src := range sources {
 		if err := src.next(); err != nil {
-			return err
+			return nil, err
 		}
 		if src.row != nil {
-			h.items = append(h.items, mergeItem[T]{src, i})
+			m.h.items = append(m.h.items, mergeItem[T]{src, i})
 		}
 	}
-	for i := len(h.items)/2 - 1; i >= 0; i-- {
-		h.down(i)
+	for i := len(m.h.items)/2 - 1; i >= 0; i-- {
+		m.h.down(i)
 	}
-	for len(h.items) > 0 {
+	return m, nil
+}
+
+// next returns the next row, valid until the call after, or nil at the end.
+func (m *merging[T]) next() (*T, error) {
+	h := &m.h
+	if m.begun {
 		src := h.items[0].src
-		if err := f(src.row); err != nil {
-			return err
-		}
 		if err := src.next(); err != nil {
-			return err
+			return nil, err
 		}
 		if src.row == nil {
 			last := len(h.items) - 1
@@ -202,7 +227,11 @@ func (s *spiller[T]) merge(runs []run, held []*T, f func(*T) error) error {
 		}
 		h.down(0)
 	}
-	return nil
+	m.begun = len(h.items) > 0
+	if !m.begun {
+		return nil, nil
+	}
+	return h.items[0].src.row, nil
 }
 
 type mergeItem[T any] struct {

@@ -77,7 +77,28 @@ func check(t *testing.T, rows []wide, maxBytes int64) *Sorter[wide] {
 			t.Fatalf("%d of %d rows: %v", i, len(want), err)
 		}
 	}
+	walk(t, s, want)
 	return s
+}
+
+// walk compares what a cursor gives, to its end and beyond.
+func walk(t *testing.T, s *Sorter[wide], want []wide) {
+	t.Helper()
+	c, err := s.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		row, err := c.Next()
+		if err != nil || row == nil || !same(row, &want[i]) {
+			t.Fatalf("cursor: row %d is %+v, %v", i, row, err)
+		}
+	}
+	for range 2 {
+		if row, err := c.Next(); row != nil || err != nil {
+			t.Fatalf("cursor: %+v, %v at the end", row, err)
+		}
+	}
 }
 
 // same compares rows with NaN equal to itself.

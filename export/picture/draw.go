@@ -106,11 +106,6 @@ func (d *drawer) run() error {
 		return err
 	}
 	d.openFeeds()
-	defer func() {
-		for _, f := range d.feeds {
-			f.close()
-		}
-	}()
 	d.first()
 	for d.pen.Err() == nil {
 		if !d.step() {

@@ -1,8 +1,6 @@
 package picture
 
 import (
-	"iter"
-
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
 )
@@ -11,13 +9,11 @@ import (
 type feed interface {
 	head() *key // nil at the end
 	draw(d *drawer)
-	close()
-	err() error
+	err() error // why the end came early
 }
 
 type feedOf[T any] struct {
-	next   func() (*T, bool)
-	stop   func()
+	rows   *export.Cursor[T]
 	failed error
 	row    *T
 	k      key
@@ -30,33 +26,20 @@ func addFeed[T any](d *drawer, s *export.Sorter[T], keyOf func(*T, *key), draw f
 		return
 	}
 	f := &feedOf[T]{keyOf: keyOf, drawIt: draw}
-	f.next, f.stop = iter.Pull(func(yield func(*T) bool) {
-		f.failed = s.Each(func(r *T) error {
-			if !yield(r) {
-				return errStopped
-			}
-			return nil
-		})
-	})
-	f.advance()
+	if f.rows, f.failed = s.Rows(); f.failed == nil {
+		f.advance()
+	}
 	d.feeds = append(d.feeds, f)
 }
 
-type stopped struct{}
-
-func (stopped) Error() string { return "stopped" }
-
-var errStopped = stopped{}
-
 func (f *feedOf[T]) advance() {
-	r, ok := f.next()
-	if !ok {
+	if f.row, f.failed = f.rows.Next(); f.failed != nil {
 		f.row = nil
-		return
 	}
-	f.row = r
-	f.k = key{}
-	f.keyOf(r, &f.k)
+	if f.row != nil {
+		f.k = key{}
+		f.keyOf(f.row, &f.k)
+	}
 }
 
 func (f *feedOf[T]) head() *key {
@@ -70,8 +53,6 @@ func (f *feedOf[T]) draw(d *drawer) {
 	f.drawIt(d, f.row, &f.k)
 	f.advance()
 }
-
-func (f *feedOf[T]) close() { f.stop() }
 
 func (f *feedOf[T]) err() error { return f.failed }
 
