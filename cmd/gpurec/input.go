@@ -56,6 +56,9 @@ func inputFlags() []cli.Flag {
 }
 
 func openInput(c *cli.Context, path string) (*input, error) {
+	if path == "" {
+		return nil, usageError("the name of the input is empty")
+	}
 	type opened struct {
 		in  *input
 		err error

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
@@ -17,7 +19,8 @@ import (
 // name beside the final one, and renamed.
 type outputDir struct {
 	final string
-	tmp   string // "" before create and after commit or abort
+	tmp   string   // "" before create and after commit or abort
+	lock  *os.File // tmp, locked while this process works in it
 }
 
 func newOutputDir(path string) (*outputDir, error) {
@@ -80,6 +83,7 @@ func hasMark(path string) bool {
 
 // create makes the temporary directory.
 func (d *outputDir) create() error {
+	d.removeStale()
 	tmp := d.sibling("tmp")
 	err := os.Mkdir(tmp, 0o777)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +93,58 @@ func (d *outputDir) create() error {
 		return err
 	}
 	d.tmp = tmp
+	// Where there are no locks, as on some network file systems, nothing is
+	// taken for stale either.
+	d.lock, _ = lockDir(tmp)
 	return nil
+}
+
+// lockDir locks a directory; the lock ends with the process, however it ends.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// staleAfter keeps directories safe that have just been made and not yet locked.
+const staleAfter = time.Minute
+
+// removeStale removes what exports to the same output that were killed left
+// beside it. What cannot be removed stays: it takes only room.
+func (d *outputDir) removeStale() {
+	dir := filepath.Dir(d.final)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // create says why
+	}
+	prefix := filepath.Base(export.Beside(d.final, "tmp", 0))
+	prefix = prefix[:len(prefix)-8]
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if st, err := e.Info(); err != nil || time.Since(st.ModTime()) < staleAfter {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if lock, err := lockDir(path); err == nil {
+			os.RemoveAll(path)
+			lock.Close()
+		}
+	}
+}
+
+func (d *outputDir) unlock() {
+	if d.lock != nil {
+		d.lock.Close()
+		d.lock = nil
+	}
 }
 
 func (d *outputDir) sibling(what string) string {
@@ -123,6 +178,7 @@ func (d *outputDir) commit() error {
 		return err
 	}
 	d.tmp = ""
+	d.unlock()
 	if old != "" {
 		return os.RemoveAll(old)
 	}
@@ -131,6 +187,7 @@ func (d *outputDir) commit() error {
 
 // abort removes what was written.
 func (d *outputDir) abort() {
+	d.unlock()
 	if d.tmp != "" {
 		os.RemoveAll(d.tmp)
 		d.tmp = ""

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -298,6 +299,36 @@ func TestInterruptedEnd(t *testing.T) {
 	}
 	if got := entries(t, parent); len(got) != 0 {
 		t.Errorf("left: %v", got)
+	}
+}
+
+// What a killed export left is removed by the next one to the same output; what
+// one that is still at work has is not, nor what is not of an export.
+func TestStaleDirectoriesAreRemoved(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "out")
+	busy := begin(t, dir, export.Options{}, benchRun(3))
+	defer busy.Abort()
+	working := entries(t, parent)[0]
+	for _, name := range []string{".out.tmp-00000001", ".out.tmp-00000002", ".other.tmp-00000001"} {
+		if err := os.Mkdir(filepath.Join(parent, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-time.Hour)
+	for _, name := range entries(t, parent) {
+		if name == ".out.tmp-00000002" {
+			continue // just made
+		}
+		if err := os.Chtimes(filepath.Join(parent, name), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	export1(t, dir, export.Options{}, benchRun(3))
+	want := []string{".other.tmp-00000001", ".out.tmp-00000002", working, "out"}
+	slices.Sort(want)
+	if got := entries(t, parent); !slices.Equal(got, want) {
+		t.Errorf("left %v, not %v", got, want)
 	}
 }
 
