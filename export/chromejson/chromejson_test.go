@@ -15,6 +15,7 @@ import (
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
 	"github.com/gpurec/gpurec/export/chromejson/check"
+	"github.com/gpurec/gpurec/export/picture"
 	"github.com/gpurec/gpurec/record/event"
 )
 
@@ -410,5 +411,37 @@ func TestDeterministic(t *testing.T) {
 	b := write(t, rows, summary(0, 2000), export.Options{MaxMemory: 64 << 10})
 	if !bytes.Equal(a, b) {
 		t.Error("spilling changes the output")
+	}
+}
+
+// full is a disk that takes n bytes.
+type full struct{ n int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.n -= len(p); f.n < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+var errFull = errors.New("full")
+
+// An error of writing ends the drawing, and is returned.
+func TestFull(t *testing.T) {
+	rows := &correlate.Rows{}
+	for i := int64(1); i <= 20_000; i++ {
+		rows.Marks = append(rows.Marks, correlate.Mark{ID: correlate.ID(i), PID: num(3), TID: num(3), TSNS: at(i), Name: "m"})
+	}
+	pic := picture.New(export.Options{TempDir: t.TempDir()})
+	defer pic.Close()
+	if err := pic.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	p := newPen(&full{n: 400 << 10})
+	if err := pic.Draw(summary(0, 20_000), p); !errors.Is(err, errFull) {
+		t.Errorf("error %v", err)
+	}
+	if p.n > 15_000 {
+		t.Errorf("%d events were drawn on", p.n)
 	}
 }

@@ -46,29 +46,29 @@ type proc struct {
 
 // rows gives tracks their places.
 type rows struct {
-	pen     *pen
-	list    []*row // by Track.ID - 1
-	next    uint64
-	taken   map[uint64]bool            // pids and tids of the trace that look like made ones
-	procs   map[*picture.Process]*proc // processes of the trace
-	groups  map[*picture.Track]*proc   // groups of the picture
-	pids    map[uint64]bool            // pids in use
-	threads map[[2]uint64]bool         // (pid, tid) in use
-	loose   *proc                      // tracks in no group
-	order   map[*picture.Track]int     // of groups
-	last    map[*picture.Process]int   // of processes
+	pen       *pen
+	list      []*row                     // by Track.ID - 1
+	next      uint64                     // made id
+	taken     map[uint64]bool            // ids of the trace that look like made ones
+	procs     map[*picture.Process]*proc // processes of the trace
+	groups    map[*picture.Track]*proc   // groups of the picture
+	loose     *proc                      // tracks in no group
+	pids      map[uint64]bool            // in use by processes of the trace
+	threads   map[[2]uint64]bool         // (pid, tid) in use by its threads
+	groupSort map[*picture.Track]int
+	procSort  map[*picture.Process]int
 }
 
 func (w *rows) init(s *picture.Scene) {
 	w.procs, w.groups = map[*picture.Process]*proc{}, map[*picture.Track]*proc{}
 	w.pids, w.threads, w.taken = map[uint64]bool{}, map[[2]uint64]bool{}, map[uint64]bool{}
-	w.order, w.last = map[*picture.Track]int{}, map[*picture.Process]int{}
+	w.groupSort, w.procSort = map[*picture.Track]int{}, map[*picture.Process]int{}
 	w.next = firstMadeID
 	for i, d := range s.Devices {
-		w.order[d.Track()] = sortDevices + i
+		w.groupSort[d.Track()] = sortDevices + i
 	}
 	for i, p := range s.Processes {
-		w.last[p] = i
+		w.procSort[p] = i
 		w.take(p.PID)
 		for tid := range p.Threads {
 			w.take(tid)
@@ -207,7 +207,7 @@ func (w *rows) procOf(t *picture.Track) *proc {
 	case root.Group:
 		p := w.groups[root]
 		if p == nil {
-			sort, ok := w.order[root]
+			sort, ok := w.groupSort[root]
 			if !ok {
 				sort = sortGroups
 			}
@@ -230,7 +230,7 @@ func (w *rows) realProc(p *picture.Process) *proc {
 		name = strings.TrimSpace(fmt.Sprintf("%s (process %d)", name, p.PID))
 	}
 	w.pids[pid] = true
-	return w.proc(pid, name, p.Cmdline, w.last[p])
+	return w.proc(pid, name, p.Cmdline, w.procSort[p])
 }
 
 func (w *rows) proc(pid uint64, name, label string, sort int) *proc {
