@@ -24,7 +24,7 @@ func exportCommand() *cli.Command {
 			if len(args) != 1 || c.String("output") == "" {
 				return usageError("export takes one input and -o OUT, as in: gpurec export run.gpurec -o run.pftrace")
 			}
-			return convert(c, args[0], c.String("output"))
+			return convert(c, args, c.String("output"))
 		},
 	}
 }
@@ -32,9 +32,9 @@ func exportCommand() *cli.Command {
 func convertCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
-		Usage:     "the same as export, with the output as second argument",
-		ArgsUsage: "IN OUT",
-		Flags:     exportFlags(),
+		Usage:     "the same as export, with the output as last argument; several inputs become one, clocks aligned",
+		ArgsUsage: "IN… OUT",
+		Flags:     append(exportFlags(), mergeFlags()...),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {
@@ -43,21 +43,26 @@ func convertCommand() *cli.Command {
 			if o := c.String("output"); o != "" {
 				args = append(args, o)
 			}
-			if len(args) != 2 {
-				return usageError("convert takes an input and an output, as in: gpurec convert trace.txt run.pftrace")
+			if len(args) < 2 {
+				return usageError("convert takes inputs and an output, as in: gpurec convert trace.txt run.pftrace")
 			}
-			return convert(c, args[0], args[1])
+			return convert(c, args[:len(args)-1], args[len(args)-1])
 		},
 	}
 }
 
-func convert(c *cli.Context, from, to string) error {
-	in, err := openInput(c, from)
+func convert(c *cli.Context, from []string, to string) error {
+	for _, f := range from {
+		if err := replaceable(f, to); err != nil {
+			return err
+		}
+	}
+	in, err := openInputs(c, from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	sink, err := openSink(c, from, to)
+	sink, err := openSink(c, in.name, to)
 	if err != nil {
 		return err
 	}

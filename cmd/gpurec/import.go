@@ -16,19 +16,24 @@ import (
 func importCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "import",
-		Usage:     "turn a foreign trace into a log",
-		ArgsUsage: "FILE -o run.gpurec",
-		Flags: append(inputFlags(),
+		Usage:     "turn foreign traces into a log; several, and logs, become one, clocks aligned",
+		ArgsUsage: "FILE… -o run.gpurec",
+		Flags: append(append(inputFlags(), mergeFlags()...),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the log to `FILE`; - is standard output"}),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {
 				return err
 			}
-			if len(args) != 1 || c.String("output") == "" {
-				return usageError("import takes one input and -o, as in: gpurec import trace.txt -o run.gpurec")
+			if len(args) == 0 || c.String("output") == "" {
+				return usageError("import takes inputs and -o, as in: gpurec import trace.txt kineto.json -o run.gpurec")
 			}
-			in, err := openInput(c, args[0])
+			for _, a := range args {
+				if err := replaceable(a, c.String("output")); err != nil {
+					return err
+				}
+			}
+			in, err := openInputs(c, args)
 			if err != nil {
 				return err
 			}
@@ -49,9 +54,6 @@ func importCommand() *cli.Command {
 
 // writeLog copies the input into a log, which appears under its name when whole.
 func writeLog(c *cli.Context, in *input, out string) (events, bytes uint64, err error) {
-	if err := replaceable(in.name, out); err != nil {
-		return 0, 0, err
-	}
 	f, err := export.Create(out, outputOptions(c, 0))
 	if err != nil {
 		return 0, 0, err
@@ -96,7 +98,7 @@ func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
 // stampImport says what wrote the log and from what.
 func stampImport(m *event.Meta, in *input) {
 	m.Tool, m.ToolVersion = "gpurec", toolVersion()
-	if in.format != "gpurec" {
+	if in.format != "gpurec" && in.parts == nil {
 		m.Format = in.format
 		m.Inputs = []string{filepath.Base(in.name)}
 	}

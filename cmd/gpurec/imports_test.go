@@ -35,7 +35,7 @@ var rooms = []room{
 	{"record/importer", []string{"record/event"}, []string{"klauspost/compress"}},
 	{"record/importer/sqlitefile", []string{"record/importer"}, []string{"modernc.org/sqlite"}},
 	{"record/importer/", []string{"record/event", "record/clock", "record/ftrace", "record/gpu", "protos/", "record/importer", "record/importer/args", "record/importer/sqlitefile"}, []string{"protobuf", "klauspost/compress"}},
-	{"record/merge", []string{"record/event", "record/clock", "record/gpulog", "record/importer"}, nil},
+	{"record/merge", []string{"record/event", "record/clock", "record/gpu", "record/gpulog"}, nil},
 	{"record", []string{"record/event", "record/live", "record/live/", "record/gpulog", "record/clock"}, []string{"x/sys"}},
 	{"correlate", []string{"record/event", "record/gpu", "record/clock"}, nil},
 	{"export", []string{"correlate", "record/event", "protos/"}, nil},

@@ -41,7 +41,9 @@ type input struct {
 	close   []func() error
 	extra   event.Counters
 	events  uint64
-	failure error // why it ended early
+	failure error       // why it ended early
+	log     *gpulog.Log // if it is a log in a plain file
+	parts   []*input    // that it is made of, if they are several
 }
 
 // inputFlags are common to all commands that read traces.
@@ -120,6 +122,7 @@ func (in *input) openLog(s *importer.Stream) error {
 	if err != nil {
 		return err
 	}
+	in.log = l
 	in.close = append(in.close, l.Close)
 	r, err := l.Reader()
 	if err != nil {
@@ -180,6 +183,11 @@ func (in *input) Close() error {
 // result turns what was unreadable into exit status 3, with one line for the
 // first cause. What an earlier import could not read is no fault of its log.
 func (in *input) result() error {
+	for _, p := range in.parts {
+		if err := p.result(); err != nil {
+			return err
+		}
+	}
 	if in.failure != nil {
 		err := in.failure
 		if ie := (*importer.Error)(nil); !errors.As(err, &ie) || ie.Remedy == "" {

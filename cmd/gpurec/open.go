@@ -84,7 +84,7 @@ func traceFor(c *cli.Context, path string) (trace string, cleanup func(), err er
 	}
 	trace = filepath.Join(dir, name+".pftrace")
 	var ee *exitError
-	if err := convert(c, path, trace); err != nil {
+	if err := convert(c, []string{path}, trace); err != nil {
 		if !errors.As(err, &ee) || ee.code != exitPartial {
 			cleanup()
 			return "", nil, err
