@@ -95,7 +95,7 @@ var jobFields = []Field{
 	FieldOrigin, FieldDevice, FieldRing, FieldTimeline, FieldBridge,
 	FieldSchedJobID, FieldEntityPtr, FieldJobPtr, FieldFencePtr,
 	FieldFenceContext, FieldFenceSeqno, FieldHWFenceContext, FieldHWFenceSeqno,
-	FieldClientID, FieldJobCount, FieldHWJobCount, FieldError, FieldElapsed, FieldArgs,
+	FieldClientID, FieldJobCount, FieldHWJobCount, FieldError, FieldElapsed, FieldArgs, FieldStart,
 }
 
 var fenceFields = []Field{FieldDriver, FieldTimeline, FieldFenceContext, FieldFenceSeqno, FieldFencePtr, FieldError}

@@ -119,7 +119,7 @@ func (d *Decoder) compile(f *Format) *plan {
 	if len(f.Skipped) > 0 {
 		d.count.AddAt(&AnomalyBadFormat, uint64(len(f.Skipped)), f.Name+": "+f.Skipped[0])
 	}
-	tp := d.table[f.Name]
+	tp := d.table.named(f.Name)
 	if f.System != "" {
 		p.source = f.System + ":" + f.Name
 		if tp != nil && tp.system != f.System {
@@ -205,7 +205,7 @@ func (d *Decoder) bindField(p *plan, f *Field, b *bind) {
 	switch b.conv {
 	case convIgnore, convFenceText:
 		return
-	case convStr, convNonEmpty:
+	case convStr, convNonEmpty, convWord:
 		if f.Pointer && f.Loc == LocInline {
 			d.count.AddAt(&AnomalyStringPointer, 1, p.source+": "+f.Name)
 			return

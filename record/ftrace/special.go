@@ -195,6 +195,17 @@ func textXid(m *TextMapper, e *event.Event, p []byte) bool {
 	return true
 }
 
+// textV3D takes the list from "dev=1, BCL, seqno=1, 0x00060000..0x0006000e".
+func textV3D(m *TextMapper, e *event.Event, p []byte) bool {
+	switch {
+	case bytes.Contains(p, []byte(", BCL,")):
+		e.SetStr(event.FieldRing, v3dList(false))
+	case bytes.Contains(p, []byte(", RCL,")):
+		e.SetStr(event.FieldRing, v3dList(true))
+	}
+	return false
+}
+
 // becomeOther changes an event's kind; what it said so far of its fields is gone.
 func becomeOther(e *event.Event) {
 	h := *e

@@ -74,15 +74,6 @@ var vmBinds = []bind{
 	{key: "flags", field: event.FieldMemFlags, conv: convHex},
 }
 
-// xe's job events: the fence by its address and its number alone, everything
-// else of the event goes into args.
-var xeBinds = []bind{
-	{key: "dev", field: event.FieldDevice, conv: convStr},
-	{key: "fence", conv: convFence},
-	{key: "seqno", field: event.FieldFenceSeqno, conv: convUint},
-	{key: "error", field: event.FieldError, conv: convInt},
-}
-
 func gpuTracepoints() []tracepoint {
 	const sched = "gpu_scheduler"
 	job := func(system, name string, k event.Kind, origin string) tracepoint {
@@ -110,8 +101,6 @@ func gpuTracepoints() []tracepoint {
 		bridge("amdgpu_sched_run_job", event.KindJobRun),
 		{system: "amdgpu", name: "amdgpu_vm_bo_map", kind: event.KindMemMap, origin: "amdgpu", comma: true, binds: vmBinds, fix: fixVM},
 		{system: "amdgpu", name: "amdgpu_vm_bo_unmap", kind: event.KindMemUnmap, origin: "amdgpu", comma: true, binds: vmBinds, fix: fixVM},
-		{system: "xe", name: "xe_sched_job_exec", kind: event.KindJobQueue, origin: "xe", comma: true, binds: xeBinds},
-		{system: "xe", name: "xe_sched_job_run", kind: event.KindJobRun, origin: "xe", comma: true, binds: xeBinds},
 		{system: "gpu_mem", name: "gpu_mem_total", kind: event.KindCounter, binds: []bind{
 			{key: "gpu_id", conv: convUint, tmp: 0}, {key: "pid", conv: convUint, tmp: 1}, {key: "size", conv: convUint, tmp: 2},
 		}, fix: fixGPUMem},

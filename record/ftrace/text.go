@@ -212,7 +212,7 @@ func (m *TextMapper) describe(name string, mode nameMode) *textName {
 	if look == "" && mode == modePlain {
 		n.source = "unnamed"
 	}
-	if tp := m.table[look]; tp != nil && (!named || tp.system == system) {
+	if tp := m.table.named(look); tp != nil && (!named || tp.system == system) {
 		n.tp, n.source = tp, tp.system+":"+tp.name
 	}
 	return n
@@ -237,7 +237,7 @@ func (m *TextMapper) known(e *event.Event, n *textName, payload []byte) {
 	} else {
 		m.blankPairs(e, tp, payload)
 	}
-	if m.hits == 0 && len(payload) > 0 { // not the text of this event as anybody knows it
+	if m.hits == 0 && len(payload) > 0 && len(tp.binds) > 0 { // not the text of this event as anybody knows it
 		m.note(&AnomalyBadValue)
 		if hasArgs(e.Kind) {
 			m.obj.value("text", payload)

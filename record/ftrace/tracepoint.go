@@ -1,6 +1,10 @@
 package ftrace
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // conv says how a source's value becomes a field.
 type conv uint8
@@ -12,6 +16,7 @@ const (
 	convPtr                   // an address; hashed ones set FlagHashed, NULL is unknown
 	convStr                   // a name; stays unknown when empty
 	convNonEmpty              // a name that is never empty: an empty one is counted
+	convWord                  // a name without blanks, never empty
 	convState                 // task state
 	convFence                 // text: address, C:S or (context:C, seqno:S); binary: address
 	convFenceText             // as convFence, but the binary field is not set by the driver
@@ -20,6 +25,8 @@ const (
 	convNarrow                // the same, 32 bits in every source
 	convJobID                 // a number (job id) or an address (job pointer)
 	convHandled               // irq_handler_exit: "handled" or "unhandled"; 1 or 0
+	convPair                  // text: "A:B" or "A", into scratch tmp and tmp+1; binary: A alone
+	convSeconds               // text: seconds with a fraction, into scratch in ns
 	convIgnore                // known, has no place and needs none
 )
 
@@ -37,6 +44,10 @@ type tracepoint struct {
 	system, name string
 	kind         event.Kind
 	origin       string // for jobs and memory
+	ring         string // that it is always about
+	driver       string // of its fences
+	called       string // name of its slice, counter or reset
+	unit         string // of its counter
 	bridge       bool
 	unsignalled  bool
 	task         event.TaskOp
@@ -52,8 +63,7 @@ type tracepoint struct {
 
 // scratch holds values on their way into a field.
 type scratch struct {
-	num [3]uint64
-	str [2]string
+	num [4]uint64
 	has uint8 // bit i: num[i] is set
 }
 
@@ -89,7 +99,7 @@ type table map[string]*tracepoint
 
 func newTable() table {
 	t := make(table)
-	for _, l := range [][]tracepoint{gpuTracepoints(), schedTracepoints(), systemTracepoints()} {
+	for _, l := range [][]tracepoint{gpuTracepoints(), driverTracepoints(), schedTracepoints(), systemTracepoints()} {
 		for i := range l {
 			t[l[i].name] = &l[i]
 		}
@@ -97,10 +107,35 @@ func newTable() table {
 	return t
 }
 
+// named returns what is known of a tracepoint's name, nil if nothing is.
+func (t table) named(name string) *tracepoint {
+	if tp := t[name]; tp != nil {
+		return tp
+	}
+	if strings.HasPrefix(name, maliCounter) {
+		tp := *t[maliCounter]
+		tp.name, tp.called = name, name
+		return &tp
+	}
+	return nil
+}
+
 // begin fills in what a tracepoint says by being itself.
 func (tp *tracepoint) begin(e *event.Event) {
 	if tp.origin != "" {
 		e.SetStr(event.FieldOrigin, tp.origin)
+	}
+	if tp.ring != "" {
+		e.SetStr(event.FieldRing, tp.ring)
+	}
+	if tp.driver != "" {
+		e.SetStr(event.FieldDriver, tp.driver)
+	}
+	if tp.called != "" {
+		e.SetStr(event.FieldName, tp.called)
+	}
+	if tp.unit != "" {
+		e.SetStr(event.FieldUnit, tp.unit)
 	}
 	if tp.bridge {
 		e.SetBool(event.FieldBridge, true)

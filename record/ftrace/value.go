@@ -2,6 +2,7 @@ package ftrace
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -10,9 +11,9 @@ import (
 func (m *TextMapper) set(e *event.Event, b *bind, val []byte) {
 	switch b.conv {
 	case convIgnore:
-	case convStr, convNonEmpty:
+	case convStr, convNonEmpty, convWord:
 		if len(val) == 0 {
-			if b.conv == convNonEmpty {
+			if b.conv != convStr {
 				m.note(&AnomalyEmptyFirstString)
 			}
 			return
@@ -35,6 +36,20 @@ func (m *TextMapper) set(e *event.Event, b *bind, val []byte) {
 			return
 		}
 		m.setNumber(e, b, event.FieldSchedJobID, val)
+	case convPair:
+		first, second, both := bytes.Cut(val, []byte(":"))
+		m.setNumber(e, b, b.field, first)
+		if v, ok := parseNumber(second, false); both && ok {
+			m.scr.set(b.tmp+1, v)
+		} else if both {
+			m.note(&AnomalyBadValue)
+		}
+	case convSeconds:
+		if v, ok := parseSeconds(val); ok {
+			m.scr.set(b.tmp, v)
+		} else {
+			m.note(&AnomalyBadValue)
+		}
 	case convHandled:
 		if string(val) == "handled" || string(val) == "unhandled" {
 			e.SetBool(b.field, string(val) == "handled")
@@ -99,6 +114,27 @@ func parseNumber(val []byte, hex bool) (uint64, bool) {
 		v = -v
 	}
 	return v, true
+}
+
+// parseSeconds reads "4395.025649" as nanoseconds.
+func parseSeconds(val []byte) (uint64, bool) {
+	whole, frac, _ := bytes.Cut(val, []byte("."))
+	s, ok := parseNumber(whole, false)
+	if !ok || s > math.MaxInt64/1_000_000_000-1 || len(frac) > 9 {
+		return 0, false
+	}
+	ns := s
+	for i := range 9 {
+		d := byte('0')
+		if i < len(frac) {
+			d = frac[i]
+		}
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		ns = ns*10 + uint64(d-'0')
+	}
+	return ns, true
 }
 
 // parseHex reads up to 16 hexadecimal digits, and tells how many; none if
