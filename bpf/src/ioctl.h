@@ -125,16 +125,25 @@ struct tp_sys_exit {
 	s64 ret;
 };
 
+/*
+ * Programs on tracepoints return 1: perf then gives the event to others who
+ * asked for it; with 0 it would be ours alone (trace_call_bpf in
+ * kernel/trace/bpf_trace.c, perf_syscall_enter in trace_syscalls.c).
+ */
+#define TP_PASS_ON 1
+
 SEC("tracepoint/syscalls/sys_enter_ioctl")
 int tp_ioctl_enter(struct tp_sys_enter *ctx)
 {
-	return ioctl_enter(ctx->args[0], ctx->args[1], ctx->args[2]);
+	ioctl_enter(ctx->args[0], ctx->args[1], ctx->args[2]);
+	return TP_PASS_ON;
 }
 
 SEC("tracepoint/syscalls/sys_exit_ioctl")
 int tp_ioctl_exit(struct tp_sys_exit *ctx)
 {
-	return ioctl_exit(ctx->ret);
+	ioctl_exit(ctx->ret);
+	return TP_PASS_ON;
 }
 
 #define NR_IOCTL 16 /* x86-64 */

@@ -189,8 +189,7 @@ static __always_inline bool wanted_name(const char *name)
  * call returns, and a probe placed before the mapping is put into it by the
  * kernel.
  */
-SEC("tracepoint/syscalls/sys_enter_mmap")
-int lib_mmap(struct tp_sys_enter *ctx)
+static __always_inline int mapped(struct tp_sys_enter *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	u32 tgid = pid_tgid >> 32, one = 1;
@@ -230,4 +229,11 @@ int lib_mmap(struct tp_sys_enter *ctx)
 		r->h.flags |= RF_STOPPED;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_enter_mmap")
+int lib_mmap(struct tp_sys_enter *ctx)
+{
+	mapped(ctx);
+	return TP_PASS_ON;
 }

@@ -3,6 +3,7 @@ package bpf
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/live"
 )
 
 // stub builds the test library and program once. Tests are skipped, with the
@@ -688,4 +690,41 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	p.goOn()
 	p.wait()
+}
+
+// Others who watch the same tracepoint through perf still see every event.
+func TestOthersKeepTheirEvents(t *testing.T) {
+	f := stub(t)
+	p := startProg(t, "wait", f.lib, "ioctl", "200")
+	r := record(t, Options{PIDs: []int{p.pid}, Groups: []string{GroupIoctl}})
+	fs, err := live.OpenTracefs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fs.Close()
+	id, err := tracepointID(fs, "syscalls", "sys_enter_ioctl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}
+	fd, err := unix.PerfEventOpen(&attr, p.pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	p.goOn()
+	p.wait()
+	var count [8]byte
+	if _, err := unix.Read(fd, count[:]); err != nil {
+		t.Fatal(err)
+	}
+	enters := 0
+	for _, e := range r.stop(t) {
+		if e.Kind == event.KindIoctlEnter {
+			enters++
+		}
+	}
+	if n := binary.NativeEndian.Uint64(count[:]); enters != 200 || n < 200 {
+		t.Errorf("we saw %d ioctls, perf %d, of 200", enters, n)
+	}
 }

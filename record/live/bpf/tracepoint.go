@@ -16,7 +16,11 @@ import (
 )
 
 // attachTracepoint attaches a program to a tracepoint, whether or not anybody
-// has mounted tracefs, where the tracepoint's number stands.
+// has mounted tracefs, where the tracepoint's number stands. It needs Linux
+// 5.15 (BPF_LINK_TYPE_PERF_EVENT).
+//
+// The perf event that carries the program stays disabled: the program runs all
+// the same, on every CPU, and perf makes no sample of ours for it.
 func (l *loader) attachTracepoint(system, event string, prog *ebpf.Program) (link.Link, error) {
 	open := live.OpenTracefs
 	if l.mountTracefs {
@@ -27,37 +31,36 @@ func (l *loader) attachTracepoint(system, event string, prog *ebpf.Program) (lin
 		return nil, fmt.Errorf("tracefs: %w", err)
 	}
 	defer fs.Close()
-	if !fs.Detached() {
-		return link.Tracepoint(system, event, prog, nil)
-	}
-	return attachTracepointIn(fs, system, event, prog)
-}
-
-// attachTracepointIn does as link.Tracepoint, which looks for tracefs in the
-// mount table only. It needs Linux 5.15 (BPF_LINK_TYPE_PERF_EVENT).
-func attachTracepointIn(fs *live.Tracefs, system, event string, prog *ebpf.Program) (link.Link, error) {
-	b, err := os.ReadFile(filepath.Join(fs.Dir, "events", system, event, "id"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("tracepoint %s:%s: %w", system, event, errAbsent)
-	}
+	id, err := tracepointID(fs, system, event)
 	if err != nil {
 		return nil, err
 	}
-	id, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("number of tracepoint %s:%s: %w", system, event, err)
-	}
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Sample_type: unix.PERF_SAMPLE_RAW, Sample: 1, Wakeup: 1}
-	// The program of a tracepoint runs on every CPU, whichever the event is on.
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Bits: unix.PerfBitDisabled}
 	fd, err := unix.PerfEventOpen(&attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("perf_event_open: %w", err)
 	}
-	l, err := link.AttachRawLink(link.RawLinkOptions{Target: fd, Program: prog, Attach: ebpf.AttachPerfEvent})
+	ln, err := link.AttachRawLink(link.RawLinkOptions{Target: fd, Program: prog, Attach: ebpf.AttachPerfEvent})
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
-	return &perfLink{l, fd}, nil
+	return &perfLink{ln, fd}, nil
+}
+
+// tracepointID reads a tracepoint's number.
+func tracepointID(fs *live.Tracefs, system, event string) (uint64, error) {
+	b, err := os.ReadFile(filepath.Join(fs.Dir, "events", system, event, "id"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("tracepoint %s:%s: %w", system, event, errAbsent)
+	}
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("number of tracepoint %s:%s: %w", system, event, err)
+	}
+	return id, nil
 }
 
 // perfLink is a link on a perf event of its own.
