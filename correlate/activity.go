@@ -113,6 +113,10 @@ func (x *activityTracker) call(c *call) {
 func (x *activityTracker) again(o *correlation, c *call) {
 	r := &c.row
 	c.entry = o
+	if c.witnessed(o) {
+		o.launches = o.launches || c.spec.launches()
+		return
+	}
 	nested := r.ParentID != 0 && o.call != nil && o.tid == r.TID
 	around := o.tid == r.TID && o.start.OK && r.StartNS.OK && o.end.OK && r.EndNS.OK &&
 		r.StartNS.V <= o.start.V && o.end.V <= r.EndNS.V

@@ -39,6 +39,8 @@ type call struct {
 	children int // calls in it that launch
 	innerNS  int64
 	entry    *correlation
+	twins    []*call // second rows of the same call, to be given with it
+	inTree   bool    // waits for a parent
 }
 
 type functionKey struct {
@@ -121,8 +123,10 @@ func (x *apiTracker) open(ev *event.Event, t *thread) *call {
 func (x *apiTracker) enter(ev *event.Event, t *thread) {
 	c := x.open(ev, t)
 	c.row.StartNS = event.OptTime(ev.Time)
-	x.under(c, t)
 	x.e.act.call(c)
+	if o := x.meet(c, t); o == nil || !x.beside(c, o) {
+		x.under(c, t)
+	}
 	if ev.Bool(event.FieldEntryOnly) {
 		c.row.EndKind = endNotProbed
 		x.give(c, t)
@@ -246,12 +250,19 @@ func (x *apiTracker) complete(ev *event.Event, t *thread) {
 	c.row.StartNS = event.OptTime(ev.TimeOf(event.FieldStart))
 	x.returned(c, ev, t)
 	x.e.act.call(c)
+	if o := x.meet(c, t); o != nil {
+		if x.beside(c, o) {
+			x.give(c, t)
+		}
+		return
+	}
 	if len(t.calls) > 0 || !c.row.StartNS.OK || !c.row.EndNS.OK {
 		x.under(c, t)
 		x.give(c, t)
 		return
 	}
 	x.e.ioctl.adopt(c, t)
+	c.inTree = true
 	t.done.add(x, c, t)
 }
 
@@ -262,14 +273,15 @@ func (x *apiTracker) give(c *call, t *thread) {
 	if r.DurNS.OK {
 		r.SelfNS = event.Some(r.DurNS.V - c.innerNS)
 		// The call around is the innermost still open; whole calls tell theirs (callTree).
-		if n := len(t.calls); n > 0 && t.calls[n-1].row.ID == r.ParentID {
+		if n := len(t.calls); n > 0 && r.SameAsID == 0 && t.calls[n-1].row.ID == r.ParentID {
 			t.calls[n-1].innerNS += r.DurNS.V
 		}
 	}
-	if c.spec.launches() {
-		x.noteLaunch(c)
+	o := t.recent.given(c)
+	if c.spec.launches() && r.SameAsID == 0 {
+		x.noteLaunch(c, o)
 	}
-	if r.ParentID == 0 && r.StartNS.OK && r.EndNS.OK {
+	if r.SameAsID == 0 && r.ParentID == 0 && r.StartNS.OK && r.EndNS.OK {
 		t.history.add(span{kind: wasCall, start: r.StartNS.V, end: r.EndNS.V, name: r.Name})
 	}
 	e.rows.APICalls = append(e.rows.APICalls, *r)
@@ -281,7 +293,7 @@ func (x *apiTracker) give(c *call, t *thread) {
 }
 
 // noteLaunch says why a call that puts work on a device led to none that was seen.
-func (x *apiTracker) noteLaunch(c *call) {
+func (x *apiTracker) noteLaunch(c *call, recent *recentCall) {
 	r := &c.row
 	if c.ioctls == 0 && c.jobs == 0 && c.children == 0 {
 		if doorbell(r.API) && !c.proc.submits() {
@@ -292,7 +304,12 @@ func (x *apiTracker) noteLaunch(c *call) {
 		}
 	}
 	if c.entry == nil && r.ParentID == 0 {
-		x.e.unm.now("api_calls", r.ID, missActivity, NotRecorded)
+		switch {
+		case recent == nil:
+			x.e.unm.now("api_calls", r.ID, missActivity, NotRecorded)
+		case !recent.twinHasLaunch:
+			recent.owes = true // until it has met no twin
+		}
 	}
 }
 
@@ -313,6 +330,7 @@ func (x *apiTracker) threadEnds(t *thread) {
 		x.closeTop(t, endKilled, x.e.now)
 	}
 	t.done.flush(x, t)
+	x.settleRecents(t)
 }
 
 func (x *apiTracker) finish() {
@@ -321,6 +339,7 @@ func (x *apiTracker) finish() {
 		for len(t.calls) > 0 {
 			x.closeTop(t, endOpen, x.e.now)
 		}
+		x.settleRecents(t)
 		x.e.flushFull()
 	}
 	for _, t := range x.e.ids.loose {

@@ -50,6 +50,10 @@ func (h *callTree) give(x *apiTracker, n *callNode, parent ID, depth int64, t *t
 		n.c.innerNS += int64(k.c.row.EndNS.V - k.c.row.StartNS.V)
 		h.give(x, k, id, depth+1, t)
 	}
+	for _, c := range n.c.twins {
+		c.row.ParentID, c.row.Depth = parent, depth
+		x.give(c, t)
+	}
 	x.give(n.c, t)
 	h.held--
 }

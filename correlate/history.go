@@ -7,7 +7,7 @@ import (
 // history remembers what a thread did last, to say what it did while a ring
 // stood idle.
 type history struct {
-	spans [historyLen]span
+	spans []span // a ring of historyLen; most threads need few or none
 	n     int
 }
 
@@ -32,7 +32,11 @@ type span struct {
 }
 
 func (h *history) add(s span) {
-	h.spans[h.n%historyLen] = s
+	if len(h.spans) < historyLen {
+		h.spans = append(h.spans, s)
+	} else {
+		h.spans[h.n%historyLen] = s
+	}
 	h.n++
 }
 
@@ -54,8 +58,8 @@ func (t *thread) was(e *engine, from, to event.Time) string {
 			l.start, l.end = a, b
 		}
 	}
-	for i := range min(t.history.n, historyLen) {
-		take(t.history.spans[i])
+	for _, s := range t.history.spans {
+		take(s)
 	}
 	if i := t.ioctl; i != nil && i.row.StartNS.OK {
 		take(span{kind: wasIoctl, start: i.row.StartNS.V, end: to, name: i.row.Name, cmd: uint32(i.row.Cmd), driver: i.fd})

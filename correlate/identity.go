@@ -37,6 +37,7 @@ type thread struct {
 	keyText string // "tid 144", key of nested links
 
 	calls   []*call  // open calls, outermost first
+	recent  *recents // calls that another witness may tell too
 	done    callTree // complete calls that may still get a parent
 	ioctl   *ioctl   // open
 	closing *ioctl   // returned by one witness, the other may follow

@@ -57,6 +57,7 @@ type APICall struct {
 	Class         string  `col:"class" doc:"what the function is for: launch, graph_launch, memcpy, memset, alloc, free, map, sync, stream, event, module, get_function, context, collective, submit, other; NULL if it is not in the table of functions"`
 	Blocking      OptBool `col:"blocking" doc:"the function waits for the device or for another process by its nature; false also for one that enqueues work, which waits only while its queue is full; NULL if it is not in the table of functions"`
 	SelfNS        OptDur  `col:"self_ns" unit:"ns" doc:"dur_ns without the calls in it"`
+	SameAsID      ID      `col:"same_as_id" doc:"api_calls.id of the same call as another source told it first; such rows are to be left out of sums"`
 }
 
 // Ioctl is a row of ioctls.

@@ -15,6 +15,7 @@ const (
 	RuleIoctlWait    = "ioctl-wait"
 	RuleCorrelation  = "correlation-id"
 	RuleResetJob     = "reset-job"
+	RuleSameCall     = "same-call"
 )
 
 // RuleSpec describes a link rule.
@@ -42,6 +43,7 @@ var Rules = []RuleSpec{
 	{RuleIoctlWait, 11, "ioctls", "fence_waits", []Confidence{Nested}, "the ioctl open on the thread that waits"},
 	{RuleCorrelation, 12, "api_calls", "gpu_activities", []Confidence{Exact}, "equal correlation id in one process"},
 	{RuleResetJob, 13, "resets", "jobs", []Confidence{Adjacent, Inferred}, "the job was handed to the hardware a second time"},
+	{RuleSameCall, 14, "api_calls", "api_calls", []Confidence{Exact, Inferred}, "two sources told of the same call; dst is left out of sums"},
 }
 
 // RuleByName returns the rule of a name, or nil.
