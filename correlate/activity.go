@@ -113,7 +113,7 @@ func (x *activityTracker) call(c *call) {
 func (x *activityTracker) again(o *correlation, c *call) {
 	r := &c.row
 	c.entry = o
-	if c.witnessed(o) {
+	if r.SameAsID != 0 && r.SameAsID == o.apiID {
 		o.launches = o.launches || c.spec.launches()
 		return
 	}

@@ -123,8 +123,9 @@ func (x *apiTracker) open(ev *event.Event, t *thread) *call {
 func (x *apiTracker) enter(ev *event.Event, t *thread) {
 	c := x.open(ev, t)
 	c.row.StartNS = event.OptTime(ev.Time)
+	o := x.meet(c, t)
 	x.e.act.call(c)
-	if o := x.meet(c, t); o == nil || !x.beside(c, o) {
+	if o == nil || !x.beside(c, o, false) {
 		x.under(c, t)
 	}
 	if ev.Bool(event.FieldEntryOnly) {
@@ -249,9 +250,10 @@ func (x *apiTracker) complete(ev *event.Event, t *thread) {
 	c := x.open(ev, t)
 	c.row.StartNS = event.OptTime(ev.TimeOf(event.FieldStart))
 	x.returned(c, ev, t)
+	o := x.meet(c, t)
 	x.e.act.call(c)
-	if o := x.meet(c, t); o != nil {
-		if x.beside(c, o) {
+	if o != nil {
+		if x.beside(c, o, true) {
 			x.give(c, t)
 		}
 		return

@@ -12,8 +12,8 @@ import (
 // left out of sums.
 
 const (
-	recentCalls    = 16    // of a thread, that may still meet their twin
-	startsApart  = 10e3  // ns: how far apart the two starts may be where an end is not known
+	recentCalls = 16   // of a thread, that may still meet their twin
+	startsApart = 10e3 // ns: how far apart the two starts may be where an end is not known
 )
 
 // recentCall is a call that may still meet its twin.
@@ -56,9 +56,6 @@ func (x *apiTracker) meet(c *call, t *thread) *recentCall {
 	n := recentCall{id: r.ID, spec: c.spec, witness: witness(r.Source), start: r.StartNS.V, end: timeOr(r.EndNS), correlation: r.CorrelationID, c: c}
 	if o := t.recent.twin(&n); o != nil {
 		o.taken = true
-		if c.entry != nil {
-			o.owes, o.twinHasLaunch = false, true
-		}
 		conf := Inferred
 		if o.correlation.OK && o.correlation == r.CorrelationID {
 			conf = Exact
@@ -102,14 +99,20 @@ func (o *recentCall) sameTime(n *recentCall) bool {
 }
 
 // beside puts a call that is its twin's second row under the twin's parent. It
-// reports false if that is not known yet: the row then goes with the twin's.
-func (x *apiTracker) beside(c *call, o *recentCall) bool {
+// reports false if that is not known yet: the row of a whole call then goes
+// with the twin's.
+func (x *apiTracker) beside(c *call, o *recentCall, whole bool) bool {
 	r := &c.row
+	if c.entry != nil {
+		o.owes, o.twinHasLaunch = false, true
+	}
 	switch {
 	case o.c == nil:
 		r.ParentID, r.Depth = o.parent, o.depth
 	case o.c.inTree:
-		o.c.twins = append(o.c.twins, c)
+		if whole {
+			o.c.twins = append(o.c.twins, c)
+		}
 		return false
 	default:
 		r.ParentID, r.Depth = o.c.row.ParentID, o.c.row.Depth

@@ -189,7 +189,9 @@ func (b *Builder) Abort() {}
 func (b *Builder) Write(r *correlate.Rows) error {
 	b.addJobs(r)
 	for i := range r.APICalls {
-		b.addAPI(&r.APICalls[i])
+		if r.APICalls[i].SameAsID == 0 { // else another source told it too
+			b.addAPI(&r.APICalls[i])
+		}
 	}
 	for i := range r.Ioctls {
 		b.addIoctl(&r.Ioctls[i])
