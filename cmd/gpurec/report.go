@@ -13,7 +13,7 @@ import (
 func reportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "report",
-		Usage:     "print delays, backlog, idle causes, API time, errors and losses",
+		Usage:     "say what stands out, then delays, idle causes, GPU and API time, errors and losses",
 		ArgsUsage: "run.gpurec",
 		Flags:     append(inputFlags(), &cli.BoolFlag{Name: "json", Usage: "print everything as one JSON object"}),
 		Action: func(c *cli.Context) error {
@@ -30,6 +30,7 @@ func reportCommand() *cli.Command {
 			}
 			defer in.Close()
 			b := report.NewBuilder(tool())
+			b.Report().Input = args[0]
 			if _, err := correlateInto(c, in, b); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"reflect"
 	"testing"
 )
 
@@ -12,11 +13,13 @@ func TestStatsByHand(t *testing.T) {
 	}
 	d.add(-5)
 	// Nearest rank of ten values: p50 is the 5th, p90 the 9th, p99 the 10th.
-	want := Stats{Count: 10, SumNS: 5500, P50NS: 500, P90NS: 900, P99NS: 1000, MaxNS: 1000, Negative: 1}
-	if got := d.stats(); got != want {
+	want := Stats{Count: 10, SumNS: 5500, P50NS: 500, P90NS: 900, P99NS: 1000, MaxNS: 1000, Negative: 1,
+		// 100; 200; 300…500; 600…1000.
+		Histogram: []Bucket{{64, 128, 1}, {128, 256, 1}, {256, 512, 3}, {512, 1024, 5}}}
+	if got := d.stats(); !reflect.DeepEqual(got, want) {
 		t.Errorf("stats = %+v, want %+v", got, want)
 	}
-	if (&dist{}).stats() != (Stats{}) {
+	if !reflect.DeepEqual((&dist{}).stats(), Stats{}) {
 		t.Error("nothing has statistics")
 	}
 }

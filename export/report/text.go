@@ -7,98 +7,152 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode"
 	"unicode/utf8"
 )
 
-// maxRows is how many lines a table of the text form shows; the JSON form has all.
-const maxRows = 15
+// The text form fits two screens: so many lines of so many columns.
+const (
+	maxLines   = 100
+	maxColumns = 120
+	maxRows    = 15 // of a table, if there is room
+	minRows    = 2
+	maxShown   = 8 // findings
+)
 
-// WriteText prints the report for a person: tables fit on 120 columns.
+// WriteText prints the report for a person.
 func (r *Report) WriteText(w io.Writer) error {
-	p := &printer{w: w}
-	p.head(r)
-	p.rings(r)
-	p.idle(r)
-	p.activities(r)
-	p.calls(r)
-	p.ioctls(r)
-	p.waits(r)
-	p.unmatched(r)
-	p.trouble(r)
-	return p.err
-}
-
-// printer keeps the first error of its writer.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) f(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
+	var head []string
+	tables := r.tables()
+	shown, rows := maxShown, maxRows
+	for {
+		head = append(r.head(), r.findingLines(shown)...)
+		head = append(head, r.notKnownLines()...)
+		n := len(head) + len(r.tail())
+		for _, t := range tables {
+			n += t.lines(rows)
+		}
+		if n <= maxLines {
+			break
+		}
+		if rows > minRows {
+			rows--
+		} else if shown > 3 {
+			shown--
+		} else if len(tables) > 1 {
+			tables = tables[:len(tables)-1]
+		} else {
+			break
+		}
 	}
+	for _, t := range tables {
+		head = append(head, t.print(rows)...)
+	}
+	for _, l := range append(head, r.tail()...) {
+		if _, err := fmt.Fprintf(w, "%s\n", strings.TrimRight(l, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// layout says how a table is printed.
-type layout struct {
+// table is a table of the text form.
+type table struct {
 	title string
 	text  int // columns of text, which stand first and to the left; numbers stand to the right
 	head  []string
-	max   int // rows shown; 0 for maxRows
+	rows  [][]string // each with as many cells as the head
 }
 
-// table prints rows, each with as many cells as the head.
-func (p *printer) table(l layout, rows [][]string) {
-	if len(rows) == 0 {
-		return
+// lines returns how many lines the table takes with at most so many rows.
+func (t *table) lines(most int) int {
+	switch n := len(t.rows); {
+	case n == 0:
+		return 0
+	case n > most:
+		return most + 4
+	default:
+		return n + 3
 	}
-	shown := rows[:min(len(rows), cmp.Or(l.max, maxRows))]
-	width := make([]int, len(l.head))
-	for _, row := range append([][]string{l.head}, shown...) {
+}
+
+func (t *table) print(most int) []string {
+	if len(t.rows) == 0 {
+		return nil
+	}
+	shown := t.rows[:min(len(t.rows), most)]
+	width := make([]int, len(t.head))
+	all := append([][]string{t.head}, shown...)
+	for _, row := range all {
 		for c, s := range row {
 			width[c] = max(width[c], utf8.RuneCountInString(s))
 		}
 	}
-	p.f("\n%s\n", l.title)
-	for _, row := range append([][]string{l.head}, shown...) {
+	out := []string{"", t.title}
+	for _, row := range all {
 		var b strings.Builder
 		for c, s := range row {
 			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(s))
-			if c < l.text {
+			if c < t.text || t.head[c] == barHead {
 				b.WriteString("  " + s + pad)
 			} else {
 				b.WriteString("  " + pad + s)
 			}
 		}
-		p.f("%s\n", strings.TrimRight(b.String(), " "))
+		out = append(out, b.String())
 	}
-	if n := len(rows) - len(shown); n > 0 {
-		p.f("  … and %d more (--json has all)\n", n)
+	if n := len(t.rows) - len(shown); n > 0 {
+		out = append(out, fmt.Sprintf("  … and %d more (--json has all)", n))
 	}
+	return out
 }
 
-func (p *printer) head(r *Report) {
+func (r *Report) head() []string {
+	var out []string
 	if len(r.Command) > 0 {
-		p.f("command   %s", clean(strings.Join(r.Command, " ")))
+		l := "command   " + clipTo(clean(strings.Join(r.Command, " ")), 80)
 		if r.ExitStatus != nil {
-			p.f("   (%s)", exitStatus(*r.ExitStatus))
+			l += "   (" + exitStatus(*r.ExitStatus) + ")"
 		}
-		p.f("\n")
+		out = append(out, l)
+	}
+	clock := "clock " + cmp.Or(r.Clock, "unknown")
+	if r.ResolutionNS > 1 {
+		clock += ", times in whole µs"
 	}
 	if r.StartNS != nil {
-		p.f("recorded  %s, clock %s\n", dur(*r.EndNS-*r.StartNS), r.Clock)
+		out = append(out, fmt.Sprintf("recorded  %s, %s; +times below count from its begin", r.dur(*r.EndNS-*r.StartNS), clock))
 	} else {
-		p.f("recorded  no event has a time, clock %s\n", r.Clock)
+		out = append(out, "recorded  no event has a time, "+clock)
 	}
 	var parts []string
 	for _, t := range happened {
 		if n := r.Rows[t]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, t))
+			parts = append(parts, fmt.Sprintf("%d %s", n, words(t)))
 		}
 	}
-	p.f("rows      %s\n", cmp.Or(strings.Join(parts, ", "), "none"))
+	out = append(out, wrap("holds     "+cmp.Or(strings.Join(parts, ", "), "nothing"), "          ")...)
+	return append(out, r.workLines()...)
+}
+
+// workLines sums up what the GPUs and the processes did.
+func (r *Report) workLines() []string {
+	var out []string
+	for i, d := range r.Devices {
+		if i == 4 {
+			return append(out, fmt.Sprintf("          … and %d more GPUs (--json has all)", len(r.Devices)-i))
+		}
+		name := "gpu       GPU " + orUnknown(d.GPU)
+		what := count(d.Count, "job")
+		if d.MeasuredBy == byActivities {
+			what = count(d.Count, "piece") + " of work"
+		}
+		l := fmt.Sprintf("%s: busy %s of %s", name, r.dur(d.BusyNS), r.dur(*d.LastNS-*d.FirstNS))
+		if d.BusyRatio != nil {
+			l += fmt.Sprintf(" (%.1f %%)", 100**d.BusyRatio)
+		}
+		out = append(out, l+fmt.Sprintf(" from its first to its last work, %s", what))
+	}
+	return out
 }
 
 // happened are the tables of things that happened.
@@ -115,104 +169,95 @@ func exitStatus(n int) string {
 	return fmt.Sprintf("exit status %d", n)
 }
 
-func (p *printer) rings(r *Report) {
-	var rings, stages [][]string
-	for i := range r.Rings {
-		x := &r.Rings[i]
-		if x.Jobs == 0 {
-			continue // a device without rings: it is here for its idle time
+// findingLines prints what stands out.
+func (r *Report) findingLines(most int) []string {
+	out := []string{"", "What stands out"}
+	if len(r.Findings) == 0 {
+		return append(out, "  nothing: no rule of docs/report.md applies")
+	}
+	explain := false
+	for i := range r.Findings {
+		if i == most {
+			out = append(out, fmt.Sprintf("  … and %d more (--json has all)", len(r.Findings)-i))
+			break
 		}
-		gpu, ring := orUnknown(x.GPU), orUnknown(x.Ring)
-		rings = append(rings, []string{gpu, ring, num(x.Jobs), num(x.Done), num(x.MaxBacklog), dur(x.BusyNS), dur(x.IdleNS), percent(x.BusyNS, x.BusyNS+x.IdleNS)})
-		if len(rings) > maxRows {
-			continue
+		f := &r.Findings[i]
+		out = append(out, wrap(fmt.Sprintf("%3d. %s: %s", i+1, f.Level, f.Text), "     ")...)
+		out = append(out, r.show(f)...)
+		explain = explain || f.Explain != ""
+	}
+	if explain {
+		out = append(out, wrap(fmt.Sprintf("     (--explain: gpurec correlate %s --explain ID shows the whole chain; gpurec open %[1]s opens Perfetto)", r.input()), "      ")...)
+	}
+	return out
+}
+
+// show says when and where a finding is and what shows it.
+func (r *Report) show(f *Finding) []string {
+	var parts []string
+	if f.StartNS != nil {
+		s := r.at(*f.StartNS)
+		if f.EndNS != nil && *f.EndNS != *f.StartNS {
+			s += " to " + r.at(*f.EndNS)
 		}
-		for _, s := range []struct {
-			name string
-			*Stats
-		}{{"queue delay", &x.QueueDelay}, {"hw queue", &x.HWQueue}, {"device time", &x.DeviceTime}} {
-			if s.Count > 0 {
-				stages = append(stages, append([]string{gpu, ring, s.name, num(int64(s.Count))}, quantiles(s.Stats)...))
-			}
+		parts = append(parts, s)
+	}
+	if len(f.Processes) > 0 {
+		s := f.Processes[0]
+		if n := len(f.Processes); n > 1 {
+			s += fmt.Sprintf(" and %d more", n-1)
 		}
+		parts = append(parts, s)
 	}
-	p.table(layout{title: "GPU rings (busy: a job is on the hardware; max backlog: most jobs queued and not done)", text: 2,
-		head: []string{"GPU", "ring", "jobs", "done", "max backlog", "busy", "idle", "busy %"}}, rings)
-	p.table(layout{title: "Stages of jobs (queue delay: queued to handed over; hw queue: to its start; device time: to done)", text: 3,
-		head: []string{"GPU", "ring", "stage", "jobs", "p50", "p90", "p99", "max"}, max: 3 * maxRows}, stages)
+	if f.Search != "" {
+		parts = append(parts, fmt.Sprintf("Perfetto: search %q", f.Search))
+	}
+	if f.Explain != "" {
+		parts = append(parts, "--explain "+f.Explain)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return wrap("     → "+strings.Join(parts, " · "), "       ")
 }
 
-func (p *printer) idle(r *Report) {
-	var rows [][]string
-	for i := range r.Rings {
-		x := &r.Rings[i]
-		ring := orUnknown(x.Ring)
-		if x.Jobs == 0 && x.Ring == "" {
-			ring = "-"
+func (r *Report) notKnownLines() []string {
+	if len(r.NotKnown) == 0 {
+		return nil
+	}
+	out := []string{"", "What this log cannot tell"}
+	for _, n := range r.NotKnown {
+		l := "  - " + clean(n.What) + ": " + clean(n.Why)
+		if n.Remedy != "" {
+			l += ". Remedy: " + clean(n.Remedy)
 		}
-		var sum int64
-		for _, c := range x.IdleByCause {
-			sum += c.SumNS
+		out = append(out, wrap(l, "    ")...)
+	}
+	return out
+}
+
+// wrap breaks a text at blanks; the lines after the first begin with indent.
+func wrap(s, indent string) []string {
+	var out []string
+	for {
+		r := []rune(s)
+		if len(r) <= maxColumns {
+			return append(out, s)
 		}
-		for _, c := range x.IdleByCause {
-			rows = append(rows, []string{orUnknown(x.GPU), ring, words(c.Cause), num(c.Count), dur(c.SumNS), percent(c.SumNS, sum)})
+		at := maxColumns
+		for at > len(indent)+1 && r[at] != ' ' {
+			at--
 		}
-	}
-	p.table(layout{title: "Why GPUs stood idle", text: 3, head: []string{"GPU", "ring", "cause", "gaps", "time", "of idle %"}}, rows)
-}
-
-func (p *printer) activities(r *Report) {
-	var rows [][]string
-	for i := range r.Activities {
-		a := &r.Activities[i]
-		rows = append(rows, append([]string{clean(a.Kind), num(int64(a.Time.Count)), dur(a.Time.SumNS)}, quantiles(&a.Time)...))
-	}
-	p.table(layout{title: "Work on the device", text: 1, head: []string{"kind", "count", "time", "p50", "p90", "p99", "max"}}, rows)
-}
-
-func (p *printer) calls(r *Report) {
-	var rows [][]string
-	for i := range r.API {
-		a := &r.API[i]
-		row := append([]string{orUnknown(a.Name), num(int64(a.Calls)), total(&a.Time)}, quantiles(&a.Time)...)
-		rows = append(rows, append(row, num(int64(a.Failed)), num(int64(a.Open))))
-	}
-	p.table(layout{title: "API calls by time", text: 1,
-		head: []string{"function", "calls", "time", "p50", "p90", "p99", "max", "failed", "no return"}}, rows)
-}
-
-func (p *printer) ioctls(r *Report) {
-	var rows [][]string
-	for i := range r.Ioctls {
-		a := &r.Ioctls[i]
-		rows = append(rows, append([]string{orUnknown(a.Driver), orUnknown(a.Name), a.Role, num(int64(a.Calls)), total(&a.Time)}, quantiles(&a.Time)...))
-	}
-	p.table(layout{title: "Ioctls by time", text: 3, head: []string{"driver", "name", "role", "calls", "time", "p50", "p90", "p99", "max"}}, rows)
-	rows = nil
-	for i := range r.FailedIoctls {
-		a := &r.FailedIoctls[i]
-		rows = append(rows, []string{orUnknown(a.Driver), orUnknown(a.Name), fmt.Sprintf("%s (%d)", a.Error, a.Errno), num(int64(a.Count))})
-	}
-	p.table(layout{title: "Failed ioctls", text: 3, head: []string{"driver", "name", "error", "count"}}, rows)
-}
-
-func (p *printer) waits(r *Report) {
-	if s := &r.FenceWaits; s.Count > 0 {
-		p.table(layout{title: "Waits for fences", head: []string{"waits", "time", "p50", "p90", "p99", "max"}},
-			[][]string{append([]string{num(int64(s.Count)), dur(s.SumNS)}, quantiles(s)...)})
+		if at <= len(indent)+1 {
+			at = maxColumns
+		}
+		out = append(out, string(r[:at]))
+		s = indent + strings.TrimLeft(string(r[at:]), " ")
 	}
 }
 
-func (p *printer) unmatched(r *Report) {
-	var rows [][]string
-	for i := range r.Unmatched {
-		u := &r.Unmatched[i]
-		rows = append(rows, []string{u.Table, u.Link, words(u.Reason), num(int64(u.Count))})
-	}
-	p.table(layout{title: "Rows without a partner, and why", text: 3, head: []string{"rows of", "lack", "because", "count"}}, rows)
-}
-
-func (p *printer) trouble(r *Report) {
+// tail prints losses and anomalies.
+func (r *Report) tail() []string {
 	var lost uint64
 	unknown := 0
 	for _, l := range r.Losses {
@@ -222,92 +267,46 @@ func (p *printer) trouble(r *Report) {
 		}
 		lost += *l.Count
 	}
+	out := []string{""}
 	switch {
 	case len(r.Losses) == 0 && slices.ContainsFunc(r.Anomalies, noEnd):
-		p.f("\nlosses    none known: those of the last moments stand at the end of a log, and this one has none\n")
+		out = append(out, "losses    none known: those of the last moments stand at the end of a log, and this one has none")
 	case len(r.Losses) == 0:
-		p.f("\nlosses    none\n")
+		out = append(out, "losses    none")
 	case unknown > 0:
-		p.f("\nlosses    %d events in %d gaps, and %d gaps of unknown size\n", lost, len(r.Losses)-unknown, unknown)
+		out = append(out, fmt.Sprintf("losses    %d events in %d gaps, and %d gaps of unknown size", lost, len(r.Losses)-unknown, unknown))
 	default:
-		p.f("\nlosses    %d events in %d gaps\n", lost, len(r.Losses))
+		out = append(out, fmt.Sprintf("losses    %d events in %d gaps", lost, len(r.Losses)))
 	}
 	if len(r.Losses) > 0 {
-		p.f("          %s\n", clean(r.Losses[0].Remedy))
+		out = append(out, wrap("          "+clean(r.Losses[0].Remedy), "          ")...)
 	}
-	for _, a := range r.Anomalies {
-		p.f("%-9s %s: %d", a.Severity, a.Name, a.Count)
+	return append(out, r.anomalyLines()...)
+}
+
+// maxAnomalies bounds the anomalies of the text form, gravest first.
+const maxAnomalies = 6
+
+func (r *Report) anomalyLines() []string {
+	grave := map[string]int{"error": 0, "data_loss": 1, "warning": 2, "info": 3}
+	list := slices.Clone(r.Anomalies)
+	slices.SortStableFunc(list, func(x, y Anomaly) int { return cmp.Compare(grave[x.Severity], grave[y.Severity]) })
+	var out []string
+	for i, a := range list {
+		if i == maxAnomalies {
+			return append(out, fmt.Sprintf("          … and %d more kinds of oddities (--json has all)", len(list)-i))
+		}
+		l := fmt.Sprintf("%-9s %s × %d", words(a.Severity), a.Name, a.Count)
 		if a.Sample != "" {
-			p.f(" (first at %s)", clean(a.Sample))
+			l += fmt.Sprintf(" (first at %s)", clipTo(clean(a.Sample), 40))
+		}
+		if a.Doc != "" {
+			l += ": " + strings.TrimSuffix(clean(a.Doc), ".")
 		}
 		if a.Remedy != "" && a.Remedy != "none" {
-			p.f("\n          %s", clean(a.Remedy))
+			l += "; remedy: " + clean(a.Remedy)
 		}
-		p.f("\n")
+		out = append(out, wrap(l, "          ")...)
 	}
-}
-
-// noEnd reports that the log's end, which completes the losses, was not read.
-func noEnd(a Anomaly) bool { return a.Name == "log_unfinished" || a.Name == "log_cut" }
-
-func total(s *Stats) string {
-	if s.Count == 0 {
-		return "-"
-	}
-	return dur(s.SumNS)
-}
-
-func quantiles(s *Stats) []string {
-	if s.Count == 0 {
-		return []string{"-", "-", "-", "-"}
-	}
-	return []string{dur(s.P50NS), dur(s.P90NS), dur(s.P99NS), dur(s.MaxNS)}
-}
-
-func num(n int64) string { return fmt.Sprint(n) }
-
-// percent prints part of whole, "-" if there is no whole.
-func percent(part, whole int64) string {
-	if whole <= 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f", 100*float64(part)/float64(whole))
-}
-
-func orUnknown(s string) string { return cmp.Or(clip(clean(s)), "unknown") }
-
-// clip takes the middle out of a long name, so that lines fit.
-func clip(s string) string {
-	const most = 36
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return string(r[:most/2]) + "…" + string(r[len(r)-most/2+1:])
-}
-
-func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
-
-// clean replaces what a terminal would obey: names come from files of others.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
-
-// dur prints nanoseconds with three to four significant digits.
-func dur(ns int64) string {
-	switch a := max(ns, -ns); {
-	case a < 1_000:
-		return fmt.Sprintf("%d ns", ns)
-	case a < 1_000_000:
-		return fmt.Sprintf("%.2f µs", float64(ns)/1e3)
-	case a < 1_000_000_000:
-		return fmt.Sprintf("%.2f ms", float64(ns)/1e6)
-	default:
-		return fmt.Sprintf("%.3f s", float64(ns)/1e9)
-	}
+	return out
 }

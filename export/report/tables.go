@@ -1,0 +1,257 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// tables returns the tables of the text form, the most wanted first.
+func (r *Report) tables() []*table {
+	return []*table{r.ringTable(), r.idleTable(), r.stageTable(), r.submissionTable(), r.kernelTable(), r.processTable(),
+		r.activityTable(), r.apiTable(), r.ioctlTable(), r.failedTable(), r.waitTable(), r.unmatchedTable()}
+}
+
+// barHead marks the column of bars: µ, m and s stand where 1 µs, 1 ms and 1 s
+// begin (1.024, 1.049, 1.074, as each bar is twice a doubling).
+const barHead = " µ    m    s "
+
+// bars draws a histogram: a bar for each fourfold of time from 1 µs to 17 s,
+// the first and the last for what lies outside.
+func bars(h []Bucket) string {
+	const steps = "▁▂▃▄▅▆▇█"
+	var n [14]uint64
+	var most uint64
+	for _, b := range h {
+		k := 0
+		for t := uint64(1 << 10); k < len(n)-1 && uint64(b.FromNS) >= t; t <<= 2 {
+			k++
+		}
+		n[k] += b.Count
+		most = max(most, n[k])
+	}
+	var out strings.Builder
+	for _, c := range n {
+		if c == 0 {
+			out.WriteByte(' ')
+			continue
+		}
+		s := []rune(steps)
+		out.WriteRune(s[(c*uint64(len(s))-1)/most])
+	}
+	return strings.TrimRight(out.String(), " ")
+}
+
+func (r *Report) quantiles(s *Stats) []string {
+	if s.Count == 0 {
+		return []string{"-", "-", "-", "-"}
+	}
+	return []string{r.dur(s.P50NS), r.dur(s.P90NS), r.dur(s.P99NS), r.dur(s.MaxNS)}
+}
+
+func (r *Report) total(s *Stats) string {
+	if s.Count == 0 {
+		return "-"
+	}
+	return r.dur(s.SumNS)
+}
+
+// shortGPU names a GPU in a table.
+func shortGPU(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return clipTo(clean(s), 22)
+}
+
+func (r *Report) ringTable() *table {
+	t := &table{title: "GPU rings (busy: a job is on the hardware; backlog: jobs queued and not done)", text: 2,
+		head: []string{"GPU", "ring", "jobs", "done", "most backlog", "busy", "idle", "busy %"}}
+	for i := range r.Rings {
+		x := &r.Rings[i]
+		if x.Jobs == 0 {
+			continue // a device without rings: it is here for its idle time
+		}
+		t.rows = append(t.rows, []string{shortGPU(x.GPU), orUnknown(x.Ring), num(x.Jobs), num(x.Done), num(x.MaxBacklog), r.dur(x.BusyNS), r.dur(x.IdleNS), percent(x.BusyNS, x.BusyNS+x.IdleNS)})
+	}
+	return t
+}
+
+func (r *Report) stageTable() *table {
+	t := &table{title: "Stages of jobs (submit: call to queued; queue: to handed over; hw queue: to start; device: to done; signal: to fence)", text: 3,
+		head: []string{"GPU", "ring", "stage", "jobs", "p50", "p90", "p99", "max", barHead}}
+	for i := range r.Rings {
+		x := &r.Rings[i]
+		for _, s := range []struct {
+			name string
+			*Stats
+		}{{"submit", &x.SubmitLatency}, {"queue", &x.QueueDelay}, {"hw queue", &x.HWQueue}, {"device", &x.DeviceTime}, {"signal", &x.SignalLatency}} {
+			if s.Count > 0 {
+				row := append([]string{shortGPU(x.GPU), clipTo(orUnknown(x.Ring), 16), s.name, num(int64(s.Count))}, r.quantiles(s.Stats)...)
+				t.rows = append(t.rows, append(row, bars(s.Histogram)))
+			}
+		}
+	}
+	return t
+}
+
+func (r *Report) idleTable() *table {
+	t := &table{title: "Why GPUs stood idle", text: 3, head: []string{"GPU", "ring", "cause", "gaps", "time", "of idle %", "longest"}}
+	for i := range r.Rings {
+		x := &r.Rings[i]
+		ring := orUnknown(x.Ring)
+		if x.Jobs == 0 && x.Ring == "" {
+			ring = "-"
+		}
+		var sum int64
+		for _, c := range x.IdleByCause {
+			sum += c.SumNS
+		}
+		for _, c := range x.IdleByCause {
+			cause := words(c.Cause)
+			if w := c.SubmitterWas; len(w) > 0 && w[0].What != "" {
+				cause += ": submitter " + clipTo(clean(w[0].What), 30)
+			}
+			t.rows = append(t.rows, []string{shortGPU(x.GPU), ring, cause, num(c.Count), r.dur(c.SumNS), percent(c.SumNS, sum), r.dur(c.MaxNS)})
+		}
+	}
+	return t
+}
+
+func (r *Report) submissionTable() *table {
+	t := &table{title: "Time between submissions (late: intervals of at least 1.5 medians and 1 ms more than one)", text: 3,
+		head: []string{"GPU", "ring", "process", "intervals", "p50", "p99", "max", "late", barHead}}
+	for i := range r.Submissions {
+		s := &r.Submissions[i]
+		if s.Intervals.Count == 0 {
+			continue
+		}
+		t.rows = append(t.rows, []string{shortGPU(s.GPU), clipTo(orUnknown(s.Ring), 16), processName(s.Process, s.PID), num(int64(s.Intervals.Count)),
+			r.dur(s.Intervals.P50NS), r.dur(s.Intervals.P99NS), r.dur(s.Intervals.MaxNS), num(int64(s.Outliers)), bars(s.Intervals.Histogram)})
+	}
+	return t
+}
+
+func share(p *float64) string {
+	if p == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", 100**p)
+}
+
+func (r *Report) kernelTable() *table {
+	t := &table{title: "GPU functions (kernels) by time", text: 1,
+		head: []string{"function", "runs", "time", "share %", "p50", "p90", "p99", "max", barHead}}
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		name := clipTo(clean(k.Name), 34)
+		if k.MeasuredBy == byJobs {
+			name = clipTo(clean(k.Name), 26) + " (jobs)"
+		}
+		row := append([]string{name, num(int64(k.Launches)), r.total(&k.Time), share(k.Share)}, r.quantiles(&k.Time)...)
+		t.rows = append(t.rows, append(row, bars(k.Time.Histogram)))
+	}
+	return t
+}
+
+func (r *Report) processTable() *table {
+	t := &table{title: "GPU time by process", text: 3, head: []string{"process", "GPU", "measured by", "pieces", "time", "share of GPU %"}}
+	if len(r.Processes) < 2 {
+		return t
+	}
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		t.rows = append(t.rows, []string{processName(p.Process, p.PID), shortGPU(p.GPU), words(p.MeasuredBy), num(int64(p.Count)), r.dur(p.SumNS), share(p.Share)})
+	}
+	return t
+}
+
+func (r *Report) activityTable() *table {
+	t := &table{title: "Work on the device", text: 1, head: []string{"kind", "count", "time", "p50", "p90", "p99", "max", barHead}}
+	for i := range r.Activities {
+		a := &r.Activities[i]
+		row := append([]string{clean(a.Kind), num(int64(a.Time.Count)), r.dur(a.Time.SumNS)}, r.quantiles(&a.Time)...)
+		t.rows = append(t.rows, append(row, bars(a.Time.Histogram)))
+	}
+	if s := &r.LaunchDelay; s.Count > 0 {
+		row := append([]string{"launch delay", num(int64(s.Count)), r.dur(s.SumNS)}, r.quantiles(s)...)
+		t.rows = append(t.rows, append(row, bars(s.Histogram)))
+	}
+	return t
+}
+
+func (r *Report) apiTable() *table {
+	t := &table{title: "API calls by time" + r.blockingNote(), text: 2,
+		head: []string{"function", "waits", "calls", "time", "p50", "p99", "max", "failed", "no return", barHead}}
+	for i := range r.API {
+		a := &r.API[i]
+		waits := "?"
+		if a.Blocking != nil {
+			waits = map[bool]string{true: "yes", false: "no"}[*a.Blocking]
+		}
+		q := r.quantiles(&a.Time)
+		t.rows = append(t.rows, []string{orUnknown(a.Name), waits, num(int64(a.Calls)), r.total(&a.Time), q[0], q[2], q[3], num(int64(a.Failed)), num(int64(a.Open)), bars(a.Time.Histogram)})
+	}
+	return t
+}
+
+// blockingNote says how much of the time in calls went by waiting.
+func (r *Report) blockingNote() string {
+	var self, waiting int64
+	for i := range r.APIProcesses {
+		self += r.APIProcesses[i].SelfNS
+		waiting += r.APIProcesses[i].BlockingNS
+	}
+	if self <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s in all threads, %s %% of it in functions that wait by their nature)", r.dur(self), percent(waiting, self))
+}
+
+func (r *Report) ioctlTable() *table {
+	t := &table{title: "Ioctls by time", text: 3, head: []string{"driver", "name", "role", "calls", "failed", "time", "p50", "p99", "max", barHead}}
+	for i := range r.Ioctls {
+		a := &r.Ioctls[i]
+		q := r.quantiles(&a.Time)
+		t.rows = append(t.rows, []string{clipTo(orUnknown(a.Driver), 12), clipTo(orUnknown(a.Name), 32), a.Role, num(int64(a.Calls)), num(int64(a.Failed)), r.total(&a.Time), q[0], q[2], q[3], bars(a.Time.Histogram)})
+	}
+	return t
+}
+
+func (r *Report) failedTable() *table {
+	t := &table{title: "Failed ioctls", text: 3, head: []string{"driver", "name", "error", "count"}}
+	for i := range r.FailedIoctls {
+		a := &r.FailedIoctls[i]
+		what := ""
+		if a.Errno != nil {
+			what = fmt.Sprintf("%s (%d)", a.Error, *a.Errno)
+		}
+		if a.Status != nil && *a.Status != 0 {
+			what = strings.TrimSpace(fmt.Sprintf("%s status 0x%x", what, *a.Status))
+		}
+		t.rows = append(t.rows, []string{orUnknown(a.Driver), orUnknown(a.Name), what, num(int64(a.Count))})
+	}
+	return t
+}
+
+func (r *Report) waitTable() *table {
+	t := &table{title: "Waits for fences (wake-up: from the signal until the thread ran)", text: 1, head: []string{"", "count", "time", "p50", "p90", "p99", "max", "timed out", barHead}}
+	for _, s := range []struct {
+		name, timeouts string
+		*Stats
+	}{{"wait", num(int64(r.WaitsTimeout)), &r.FenceWaits}, {"wake-up", "", &r.Wake}} {
+		if s.Count > 0 {
+			row := append([]string{s.name, num(int64(s.Count)), r.dur(s.SumNS)}, r.quantiles(s.Stats)...)
+			t.rows = append(t.rows, append(row, s.timeouts, bars(s.Histogram)))
+		}
+	}
+	return t
+}
+
+func (r *Report) unmatchedTable() *table {
+	t := &table{title: "Rows without a partner, and why", text: 3, head: []string{"rows of", "lack", "because", "count"}}
+	for i := range r.Unmatched {
+		u := &r.Unmatched[i]
+		t.rows = append(t.rows, []string{u.Table, u.Link, words(u.Reason), num(int64(u.Count))})
+	}
+	return t
+}
