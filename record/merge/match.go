@@ -233,7 +233,7 @@ func (x *matcher) grow(f fit) fit {
 		}
 		f.line(l)
 		tol = max(20e3, min(window, 8*f.residual))
-		if lo <= first && hi >= last {
+		if lo <= first && hi >= last || half >= 1<<61 {
 			break
 		}
 	}
