@@ -66,6 +66,10 @@ type stream struct {
 // events leave a ring buffer that wakes nobody.
 const readWait = 10 * time.Millisecond
 
+// maxRing bounds the buffers that are asked for: they are memory of the kernel,
+// locked from the first moment on.
+const maxRing = 1 << 30
+
 // Run records until the command ends, a limit is reached, a signal arrives or
 // ctx is done. An error means that there is no recording; what went wrong
 // later is in the Result. Main must have called [RunHelper] first. While Run
@@ -107,6 +111,10 @@ func (o *Options) check() error {
 		return &UsageError{"--user is for a command"}
 	case o.MaxSize != 0 && o.MaxSize < 1<<20:
 		return &UsageError{fmt.Sprintf("a log of at most %d bytes is too small: allow 1 MiB or more", o.MaxSize)}
+	case o.RingBytes > maxRing:
+		return &UsageError{fmt.Sprintf("a BPF ring of more than %d bytes cannot be had: allow less, or record less at once", maxRing)}
+	case o.FtraceKB > maxRing>>10:
+		return &UsageError{fmt.Sprintf("an ftrace buffer of more than %d bytes for each CPU is refused: allow less", maxRing)}
 	case o.Duration < 0:
 		return &UsageError{"a negative duration"}
 	}

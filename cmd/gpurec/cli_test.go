@@ -102,6 +102,7 @@ func TestUsageErrors(t *testing.T) {
 		{"report", trace, "two"},
 		{"record"},
 		{"record", "--max-size", "much", "--", "true"},
+		{"record", "--ring", "100G", "--", "true"},
 		{"report", trace, "--max-memory", "3"},
 		{"doctor", "who"},
 		{"info", trace, "--clock", "bot"},

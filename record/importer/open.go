@@ -14,7 +14,7 @@ import (
 )
 
 // maxWindow bounds the memory that one compressed input may ask for.
-const maxWindow = 64 << 20
+const maxWindow = 128 << 20 // zstd --long=27
 
 // maxLayers bounds compression within compression.
 const maxLayers = 3
@@ -226,6 +226,8 @@ var knownForeign = []struct {
 }{
 	{[]byte("PERFFILE"), "is perf.data of an old perf, a binary form", "turn it into text: perf script -i FILE > out.txt"},
 	{[]byte("PERFILE2"), "is perf.data, a binary form of perf", "turn it into text: perf script -i FILE > out.txt"},
+	{[]byte("\xff\xfe"), "is UTF-16 text, as PowerShell writes it", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE > out.txt"},
+	{[]byte("\xfe\xff"), "is UTF-16 text", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE > out.txt"},
 	{[]byte("\x7fELF"), "is a program or library, not a trace", "record it with: gpurec record -- FILE"},
 }
 
