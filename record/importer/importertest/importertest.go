@@ -96,7 +96,7 @@ func ReadAll(r importer.Reader) ([]event.Event, error) {
 			return all, err
 		}
 		if len(b.Events) == 0 {
-			return all, errors.New("Next gave neither events nor an error")
+			return all, errors.New("neither events nor an error from Next")
 		}
 		all = append(all, b.Events...)
 	}

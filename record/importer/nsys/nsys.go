@@ -112,7 +112,6 @@ type reader struct {
 type cursor struct {
 	t    *table
 	rows *sqlitefile.Rows
-	has  []bool // which columns there are
 	next []event.Event
 	at   int
 }

@@ -21,7 +21,6 @@ type legacy struct {
 	pid, tid   int32
 	hasPID     bool
 	hasTID     bool
-	nameID     uint64
 	processIDs bool // the id is of its process alone
 }
 

@@ -15,11 +15,11 @@ import (
 
 // Outcome is what became of a task in the guest.
 type Outcome struct {
-	Task    Task
-	Dir     string        // of its results
-	Ended   bool          // else the guest died, or the time was over
-	Failed  []string      // what the guest says went wrong
-	Seconds time.Duration // on the host's clock
+	Task   Task
+	Dir    string        // of its results
+	Ended  bool          // else the guest died, or the time was over
+	Failed []string      // what the guest says went wrong
+	Took   time.Duration // on the host's clock
 }
 
 // Guest is what became of a guest.
@@ -123,7 +123,7 @@ func (g *Guest) mark(word, rest, dir string, tasks []Task, start time.Time, begu
 		}
 	case "END":
 		if last >= 0 {
-			g.Outcomes[last].Ended, g.Outcomes[last].Seconds = true, time.Since(*begun)
+			g.Outcomes[last].Ended, g.Outcomes[last].Took = true, time.Since(*begun)
 		}
 	case "FAIL":
 		if last >= 0 && !g.Outcomes[last].Ended {

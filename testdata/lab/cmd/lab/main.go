@@ -193,7 +193,7 @@ func (o *options) kernelTasks(ctx context.Context, l *host.Lab, series string, t
 		} else {
 			problems = append(problems, check.Dir(out.Dir, task.Scenario, task.Mode)...)
 		}
-		t.row(k.Release, task, out.Seconds, problems)
+		t.row(k.Release, task, out.Took, problems)
 		if err := o.pack(out.Dir, k.Release, task, problems); err != nil {
 			return err
 		}
