@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,14 +57,12 @@ func openInputs(c *cli.Context, paths []string) (*input, error) {
 
 // openParts opens the inputs that all is made of.
 func openParts(c *cli.Context, all *input, paths []string) ([]merge.Input, error) {
-	stdin := false
+	if i := slices.Index(paths, "-"); i >= 0 && slices.Contains(paths[i+1:], "-") {
+		return nil, usageError("standard input can be one of the inputs only once")
+	}
 	bases := map[string]bool{}
 	var list []merge.Input
 	for i, p := range paths {
-		if p == "-" && stdin {
-			return nil, usageError("standard input can be one of the inputs only once")
-		}
-		stdin = stdin || p == "-"
 		in, err := openInput(c, p)
 		if err != nil {
 			return nil, err
