@@ -40,6 +40,10 @@ var (
 
 	anomalyPointerReused = event.AnomalySpec{Name: "job_pointer_reused_while_open", Severity: event.SeverityWarning,
 		Doc: "A job's address was used for a new job before the old one was seen to end.", Remedy: "see losses"}
+	anomalyNumberReused = event.AnomalySpec{Name: "job_number_reused_while_open", Severity: event.SeverityWarning,
+		Doc: "A driver's name of a job was used for a new one before the old one was seen to end.", Remedy: "see losses"}
+	anomalyJobWithoutKey = event.AnomalySpec{Name: "job_event_without_key", Severity: event.SeverityInfo,
+		Doc: "A driver's event of a job does not tell which job: it is kept as it is.", Remedy: "none: older kernels do not tell"}
 	anomalyFenceMismatch = event.AnomalySpec{Name: "job_fence_mismatch", Severity: event.SeverityWarning,
 		Doc: "Two events name different fences for one job; the first stands.", Remedy: "report the file"}
 	anomalyJobIDAmbiguous = event.AnomalySpec{Name: "job_id_ambiguous", Severity: event.SeverityWarning,

@@ -14,6 +14,7 @@ const (
 	ruleInferred        = "inferred"
 	ruleDeviceByContext = "inferred from the fence context"
 	ruleDeviceByDriver  = "inferred from the driver of the hardware fence"
+	ruleDeviceByOrigin  = "inferred from the driver whose event it is"
 	ruleDeviceByRing    = "inferred from the ring, the only one of its name"
 	ruleRingByTimeline  = "inferred from the fence's timeline"
 )

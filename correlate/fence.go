@@ -196,9 +196,11 @@ func (f *fenceTracker) event(ev *event.Event, t *thread) {
 	case event.KindFenceInit:
 		f.see(x, ev)
 		f.setInit(x, ev, t)
+		f.e.job.fenceAddress(ev, x)
 		f.apart(c)
 	case event.KindFenceSignal:
 		f.see(x, ev)
+		f.e.job.fenceAddress(ev, x)
 		f.signalled(x, ev, t, c)
 	case event.KindFenceDestroy:
 		f.see(x, ev)
@@ -207,7 +209,17 @@ func (f *fenceTracker) event(ev *event.Event, t *thread) {
 	default:
 		f.see(x, ev)
 		f.apart(c)
+		if ev.Kind == event.KindFenceEmit {
+			t.emitted = emitted{k, full, true}
+			f.e.job.fenceAddress(ev, x)
+		}
 	}
+}
+
+// emitted is the fence that a driver last emitted on a thread.
+type emitted struct {
+	key      event.FenceKey
+	full, ok bool
 }
 
 // see counts a fence as seen and takes the names that the event gives. The

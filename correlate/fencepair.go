@@ -47,4 +47,5 @@ func (f *fenceTracker) dropPairs(t *thread) {
 	}
 	f.unref(t.lastInit)
 	t.lastInit = nil
+	t.native, t.emitted.ok = endingJob{}, false
 }

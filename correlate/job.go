@@ -37,6 +37,14 @@ type job struct {
 	qprev, qnext       *job
 	inQueue, inBacklog bool
 	older, newer       *job
+
+	w            *testimony // who tells of its run and done
+	drv          *driverState
+	key          driverKey // of drv
+	keyHashed    bool
+	drvRun       bool // the driver told its run
+	drvDone      bool
+	doneByDriver bool // its done, before the scheduler did
 }
 
 // endingJob refers to a job that ended; id tells whether it still is that one.
@@ -70,9 +78,11 @@ type jobTracker struct {
 	ctxDevice  map[uint64]*device  // of a finished context
 	ending     []endingJob         // ended, in order; given when nothing can change them
 	head       int
-	sawRun     bool
-	sawDone    bool
-	noDone     bool // jobs finish, but no done events come: they are not recorded
+	sched      testimony // the scheduler's events
+
+	drivers  []driverState
+	byDriver map[driverKey]*job
+	ptrFence map[uint64]event.FenceKey // hardware fences by address
 }
 
 // Bounds of the job tracker.
@@ -88,10 +98,15 @@ func (x *jobTracker) init(e *engine) {
 	x.byID = map[ringID]*job{}
 	x.firstSeqno = map[uint64]firstSeq{}
 	x.ctxDevice = map[uint64]*device{}
+	x.initDrivers()
 }
 
 func (x *jobTracker) event(ev *event.Event, t *thread) {
 	c := x.e.fence.cpu(ev.CPU)
+	if d := x.driver(ev); d != nil && x.driverEvent(ev, t, c, d) {
+		x.drain()
+		return
+	}
 	switch ev.Kind {
 	case event.KindJobQueue:
 		x.e.fence.apart(c)
@@ -112,6 +127,9 @@ func (x *jobTracker) event(ev *event.Event, t *thread) {
 func (x *jobTracker) queue(ev *event.Event, t *thread) {
 	bridge := ev.Bool(event.FieldBridge)
 	j := x.queueTarget(ev, bridge)
+	if n := x.takeNative(ev, t); j == nil && !bridge {
+		j = n
+	}
 	if j == nil {
 		j = x.add(ev)
 	}
@@ -226,7 +244,7 @@ func (x *jobTracker) noteFirst(k event.FenceKey, at event.Time) {
 
 // run takes the event of a job that is handed to the hardware.
 func (x *jobTracker) run(ev *event.Event, t *thread) {
-	x.sawRun = true
+	x.sched.sawRun = true
 	bridge := ev.Bool(event.FieldBridge)
 	j := x.lookup(ev)
 	if j != nil && j.hasPtr && !x.sameRun(j, ev) {
@@ -246,7 +264,7 @@ func (x *jobTracker) run(ev *event.Event, t *thread) {
 		return
 	}
 	if !t.idle {
-		t.running = nil
+		t.running, t.called = nil, endingJob{j, j.row.ID}
 		if j.hw == nil {
 			t.running, j.runner = j, t
 		}
@@ -296,9 +314,9 @@ func (x *jobTracker) rerun(j *job, at OptTime, hw *fence) {
 
 // doneEvent takes the event that the hardware finished a job.
 func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
-	x.sawDone, x.noDone = true, false
+	x.sched.sawDone, x.sched.noDone = true, false
 	j := x.lookup(ev)
-	if j != nil && j.done {
+	if j != nil && j.done && !j.doneByDriver {
 		x.closeReused(j)
 		j = nil
 	}
@@ -320,7 +338,11 @@ func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
 		x.hwAtDone(j, hw)
 		x.e.fence.unref(hw)
 	}
-	x.setDone(j, event.OptTime(ev.Time), Exact)
+	if j.doneByDriver {
+		j.doneByDriver = false // both told: the first one's time stands
+	} else {
+		x.setDone(j, event.OptTime(ev.Time), Exact)
+	}
 	if c != nil {
 		c.done = j
 	}
@@ -371,6 +393,7 @@ func (x *jobTracker) add(ev *event.Event) *job {
 	x.e.seq.job++
 	j := x.pool.get()
 	j.row.ID = x.e.seq.job
+	j.w = &x.sched
 	j.row.Owner = "unknown"
 	j.older = x.newest
 	if x.newest != nil {

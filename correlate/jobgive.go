@@ -19,17 +19,20 @@ func (x *jobTracker) drain() {
 	for x.head < len(x.ending) {
 		j := x.ending[x.head].j
 		if x.ending[x.head].waits() {
-			if !j.done && !x.sawDone && !x.noDone && (j.ran || j.bridgeRun) && j.row.FinishedNS.OK {
+			if !j.done && !j.w.sawDone && !j.w.noDone && j.endsByFence() && j.row.FinishedNS.OK {
 				// No done event so far: is this one lost, or are there none?
 				if len(x.ending)-x.head <= maxEnding {
 					return
 				}
-				x.noDone = true
+				j.w.noDone = true
 			}
-			if x.noDone {
+			if j.w.noDone {
 				x.inferDone(j)
 			}
 			over := j.row.FinishedNS.OK && x.e.now > j.row.FinishedNS.V && (!j.row.DoneNS.OK || x.e.now > j.row.DoneNS.V)
+			if j.drv != nil && j.drv.late && j.drv.sawDone && !j.drvDone {
+				over = false // the driver's word on its end is still to come
+			}
 			if !over && len(x.ending)-x.head <= maxEnding {
 				return
 			}
@@ -47,7 +50,7 @@ func (x *jobTracker) drain() {
 // inferDone takes the signal of a job's fence for its end where done events
 // are not recorded: of its hardware fence, else of its finished fence.
 func (x *jobTracker) inferDone(j *job) {
-	if j.done || !j.row.FinishedNS.OK || !j.ran && !j.bridgeRun {
+	if j.done || !j.row.FinishedNS.OK || !j.endsByFence() {
 		return
 	}
 	at := j.row.FinishedNS
@@ -57,11 +60,20 @@ func (x *jobTracker) inferDone(j *job) {
 	x.setDone(j, at, Inferred)
 }
 
+// endsByFence reports whether the signal of a job's fence can be its end: if it
+// ran, or if the fence is the hardware's.
+func (j *job) endsByFence() bool {
+	return j.ran || j.bridgeRun || j.drv != nil && j.drv.ownFence && !j.drv.sawRun
+}
+
 func (x *jobTracker) finish() {
-	x.noDone = !x.sawDone
+	x.sched.noDone = !x.sched.sawDone
+	for i := range x.drivers {
+		x.drivers[i].noDone = !x.drivers[i].sawDone
+	}
 	for _, w := range x.ending[x.head:] {
 		if j := w.j; w.waits() {
-			if x.noDone {
+			if j.w.noDone {
 				x.inferDone(j)
 			}
 			x.give(j)
@@ -89,6 +101,7 @@ func (x *jobTracker) give(j *job) {
 	x.forget(j)
 	x.unlink(j)
 	x.settleDevice(j)
+	x.settleDriver(j)
 	r.EndKind = x.endKind(j)
 	if j.fin != nil {
 		r.FenceContext, r.FenceSeqno = event.Some(j.fin.key.Context), event.Some(j.fin.key.Seqno)
@@ -176,7 +189,7 @@ func (x *jobTracker) endKind(j *job) string {
 	switch {
 	case j.row.DoneNS.OK || j.done:
 		return jobDone
-	case j.row.FinishedNS.OK && !j.ran && !j.bridgeRun && x.sawRun && (j.queued || j.bridgeQueue):
+	case j.row.FinishedNS.OK && !j.ran && !j.bridgeRun && j.w.sawRun && (j.queued || j.bridgeQueue):
 		return jobKilled
 	case j.row.FinishedNS.OK || j.reused || j.evicted || j.fin != nil && j.fin.dead:
 		return jobLost
@@ -189,12 +202,14 @@ func (x *jobTracker) links(j *job) {
 	key := ""
 	if j.fin != nil {
 		key = e.fenceText(j.fin.key)
+	} else if j.drv != nil {
+		key = e.driverName(j)
 	} else if j.hasPtr {
 		key = e.hexText("fence ", j.ptr)
 	} else if r.SchedJobID.OK {
 		key = e.intText(r.Ring+" #", int64(r.SchedJobID.V))
 	}
-	if r.QueuedNS.OK && r.RunNS.OK {
+	if r.QueuedNS.OK && r.RunNS.OK && (j.drv == nil || !j.drv.direct) {
 		e.link(RuleJobRun, "jobs", r.ID, "jobs", r.ID, Exact, key)
 	}
 	if (r.RunNS.OK || r.QueuedNS.OK) && j.done {
@@ -217,15 +232,26 @@ func (x *jobTracker) notes(j *job) {
 	x.noteQueue(j)
 	x.noteRun(j)
 	x.noteDone(j)
+	if j.drv != nil && j.drv.noFence {
+		for _, link := range []string{missFence, missFinished, missHWFence} {
+			x.note(j, link, NotPossible, event.NoTime, event.NoTime)
+		}
+		x.noteDevice(j)
+		return
+	}
 	if j.fin == nil {
 		x.note(j, missFence, NotRecorded, event.NoTime, event.NoTime)
 	}
 	if !r.FinishedNS.OK {
 		x.note(j, missFinished, x.tail(j, NotRecorded), timeOr(r.DoneNS), event.NoTime)
 	}
-	if j.hw == nil && (j.ran || j.bridgeRun) {
+	if j.hw == nil && (j.ran || j.bridgeRun) && (j.drv == nil || !j.drv.ownFence) {
 		x.note(j, missHWFence, NotRecorded, timeOr(r.RunNS), timeOr(r.DoneNS))
 	}
+	x.noteDevice(j)
+}
+
+func (x *jobTracker) noteDevice(j *job) {
 	if j.dev == nil {
 		x.note(j, missDevice, NotRecorded, event.NoTime, event.NoTime)
 	}

@@ -135,7 +135,7 @@ func (x *jobTracker) absorb(j *job, ev *event.Event, bridge bool) {
 	if v, ok := ev.Int(event.FieldError); ok && v != 0 {
 		r.Error = event.Some(v)
 	}
-	if s := ev.Str(event.FieldRing); s != "" && r.Ring == "" {
+	if s := ev.Str(event.FieldRing); s != "" && (r.Ring == "" || j.drv != nil && !bridge && s != r.Ring) {
 		r.Ring, r.RingRule = s, ruleSource
 		if ev.Flags&event.FlagRingInferred != 0 {
 			r.RingRule = ruleRingByTimeline
@@ -171,8 +171,8 @@ func (x *jobTracker) counts(j *job, ev *event.Event) {
 	if v, ok := ev.Uint(event.FieldElapsed); ok {
 		r.ElapsedNS = event.Some(int64(v))
 	}
-	if s := ev.Str(event.FieldArgs); s != "" && r.Args == "" {
-		r.Args = s
+	if s := ev.Str(event.FieldArgs); s != "" && s != r.Args {
+		r.Args = mergeArgs(r.Args, s)
 	}
 }
 
@@ -221,6 +221,9 @@ func (x *jobTracker) number(j *job) {
 func (x *jobTracker) forget(j *job) {
 	if j.hasPtr && x.byPtr[j.ptr] == j {
 		delete(x.byPtr, j.ptr)
+	}
+	if j.drv != nil && x.byDriver[j.key] == j {
+		delete(x.byDriver, j.key)
 	}
 	k := ringID{j.row.Ring, j.row.SchedJobID.V}
 	if j.row.SchedJobID.OK && x.byID[k] == j {
@@ -318,7 +321,7 @@ func (x *jobTracker) setFinished(j *job, f *fence, c Confidence) {
 		r.Ring, r.RingRule = f.timeline, ruleRingByTimeline
 		x.number(j)
 	}
-	if j.sched == nil && !f.dead {
+	if j.sched == nil && !f.dead && (j.drv == nil || !j.drv.ownFence) {
 		// The scheduled fence has the context before, and the same number.
 		k := event.FenceKey{Context: f.key.Context - 1, Seqno: f.key.Seqno}
 		if s := x.e.fence.find(k, f.full); s != nil && s.job == nil && s.jobID == 0 && (s.driver == driverSched || s.driver == "") {
@@ -430,13 +433,16 @@ func (x *jobTracker) fenceSignalled(j *job, f *fence, t *thread) {
 			return
 		}
 		j.row.FinishedNS = f.signal
-		if x.noDone {
+		if j.w.noDone {
 			x.inferDone(j)
 		}
 		x.end(j)
 		x.drain()
 	case j.hw:
 		j.hwSignal = f.signal
+		if j.drv != nil && j.drv.hwDone && !j.queued && !j.ran && !j.done {
+			x.setDone(j, f.signal, Inferred)
+		}
 	case j.sched:
 		if t.running == j {
 			t.running = nil

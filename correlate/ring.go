@@ -15,9 +15,10 @@ type ring struct {
 	hwContext     OptUint
 	oldest        *job // queued and not run
 	newest        *job
-	waiting       int    // jobs queued and not run
-	recent        []*job // run since the last done
-	gaps          []*gap // not settled, in order
+	waiting       int       // jobs queued and not run
+	recent        []*job    // run since the last done
+	gaps          []*gap    // not settled, in order
+	current       endingJob // where the hardware tells what it went to
 }
 
 type ringKey struct {
@@ -178,6 +179,11 @@ func (x *ringTracker) run(j *job) {
 	if j.done {
 		x.account(j)
 		return
+	}
+	if !j.inBacklog && !j.closing && !j.queued && !j.bridgeQueue { // its queueing was not seen
+		r.backlog++
+		j.inBacklog = true
+		r.row.MaxBacklog = max(r.row.MaxBacklog, r.backlog)
 	}
 	if len(r.recent) < maxGapJobs {
 		r.recent = append(r.recent, j)

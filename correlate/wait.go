@@ -1,6 +1,10 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // The ends of calls, ioctls and waits.
 const (
@@ -13,12 +17,21 @@ const (
 
 // wait is a thread's blocking wait for a fence.
 type wait struct {
-	row   FenceWait
-	key   event.FenceKey
-	fence *fence
-	t     *thread
-	low   bool
-	vague bool // only low halves are known, and several fences have them
+	row    FenceWait
+	key    event.FenceKey
+	fence  *fence
+	t      *thread
+	low    bool
+	source string // of its begin, without begin
+	twice  bool   // a second source told of it
+	vague  bool   // only low halves are known, and several fences have them
+}
+
+// waitSource is what the events of a wait's two ends have in common: the system
+// of their tracepoint.
+func waitSource(s string) string {
+	system, _, _ := strings.Cut(s, ":")
+	return system
 }
 
 func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
@@ -28,6 +41,10 @@ func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
 		return
 	}
 	f.apart(f.cpu(ev.CPU))
+	if w := t.wait; w != nil && w.key.Low32() == k.Low32() && w.source != waitSource(ev.Source) && !w.twice {
+		w.twice = true // a driver tells of its part of the wait
+		return
+	}
 	if t.wait != nil {
 		f.e.count(&anomalyWaitReplaced)
 		f.endWait(t.wait, OptTime{}, endLost)
@@ -46,7 +63,7 @@ func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
 func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wait {
 	f.e.seq.wait++
 	w := f.waits.get()
-	w.key, w.t = k, t
+	w.key, w.t, w.source = k, t, waitSource(ev.Source)
 	w.low = ev.Flags&event.FlagLow32 != 0
 	w.fence = f.ref(f.find(k, !w.low))
 	if w.low && f.ambiguous(k) {
@@ -72,6 +89,9 @@ func (f *fenceTracker) waitEnd(ev *event.Event, t *thread) {
 	}
 	f.apart(f.cpu(ev.CPU))
 	w := t.wait
+	if w != nil && w.twice && w.key.Low32() == k.Low32() && w.source != waitSource(ev.Source) {
+		return
+	}
 	if w != nil && w.key != k {
 		f.e.count(&anomalyWaitReplaced)
 		f.endWait(w, OptTime{}, endLost)

@@ -1,0 +1,441 @@
+package correlate
+
+import (
+	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// Drivers tell of their jobs by events of their own. Where gpu_scheduler's
+// events are recorded too, the two are witnesses of one job; the rest of a
+// driver's jobs stand on its own events. docs/correlation.md, "Drivers".
+
+// driverSpec says how the events of one driver are to be read.
+type driverSpec struct {
+	origin   string // as events name it
+	driver   string // as its fences name it
+	key      jobKeyKind
+	sched    bool // its jobs go through gpu_scheduler
+	direct   bool // queueing is the hand-over to the hardware
+	preempts bool // a job may be taken off the hardware and put on it again
+	switches bool // the run of one job is the end of the one before on its ring
+	late     bool // its done may come after the job's fence has signalled
+	ownFence bool // the fence that its events name is its hardware fence
+	hwDone   bool // it tells no done but the signal of its hardware fence
+	noFence  bool // its jobs have no dma_fence
+}
+
+// jobKeyKind says what names a job of a driver.
+type jobKeyKind uint8
+
+const (
+	keyFence   jobKeyKind = iota // context:seqno of its fence
+	keyNumber                    // a number on its timeline, else on its ring
+	keyPointer                   // the address of its fence
+)
+
+var driverSpecs = []driverSpec{
+	{origin: "i915", driver: "i915", key: keyFence, preempts: true, late: true, ownFence: true},
+	{origin: "xe", driver: "xe", key: keyPointer, sched: true, hwDone: true},
+	{origin: "virtio_gpu", driver: "virtio_gpu", key: keyNumber, direct: true, ownFence: true},
+	{origin: "msm", driver: "msm", key: keyNumber, sched: true, late: true},
+	{origin: "v3d", driver: "v3d", key: keyNumber, sched: true},
+	{origin: "kgsl", driver: "kgsl", key: keyNumber, noFence: true},
+	{origin: "mali", driver: "mali", key: keyNumber, preempts: true, switches: true, noFence: true},
+}
+
+// testimony is what one sort of witnesses told so far.
+type testimony struct {
+	sawRun, sawDone bool
+	noDone          bool // jobs finish, but no done events come: they are not recorded
+}
+
+// driverState is what is known of a driver's jobs.
+type driverState struct {
+	driverSpec
+	testimony
+	merged bool // gpu_scheduler's events told of a job of it
+}
+
+// driverKey names a job of a driver while it is open.
+type driverKey struct {
+	d         *driverState
+	dev, line string
+	num       uint64
+}
+
+// maxPtrFences bounds the hardware fences whose addresses are remembered.
+const maxPtrFences = 1 << 14
+
+func (x *jobTracker) initDrivers() {
+	x.drivers = make([]driverState, len(driverSpecs))
+	for i := range driverSpecs {
+		x.drivers[i].driverSpec = driverSpecs[i]
+	}
+	x.byDriver = map[driverKey]*job{}
+	x.ptrFence = map[uint64]event.FenceKey{}
+}
+
+// driver returns the driver whose own event this is, nil for the scheduler's
+// and for amdgpu's and lima's, which name the scheduler's fence and number.
+func (x *jobTracker) driver(ev *event.Event) *driverState {
+	o := ev.Str(event.FieldOrigin)
+	if o == "" || strings.HasPrefix(o, driverSched) || o == "amdgpu" {
+		return nil
+	}
+	for i := range x.drivers {
+		if x.drivers[i].origin == o {
+			return &x.drivers[i]
+		}
+	}
+	return nil
+}
+
+// driverEvent takes a job event of a driver. It reports false for one that is
+// told in the scheduler's terms.
+func (x *jobTracker) driverEvent(ev *event.Event, t *thread, c *cpuState, d *driverState) bool {
+	k, ok := d.keyOf(ev)
+	if !ok && !(d.switches && ev.Kind == event.KindJobDone) {
+		if _, ok := ev.Fence(); ok || ev.Kind == event.KindJobDep {
+			return false
+		}
+		x.e.fence.apart(c)
+		x.e.count(&anomalyJobWithoutKey)
+		x.e.misc.other(ev, t)
+		return true
+	}
+	x.e.fence.apart(c)
+	j := x.ofDriver(ev, d, k)
+	switch ev.Kind {
+	case event.KindJobQueue:
+		x.driverQueue(ev, t, d, k, j)
+	case event.KindJobRun:
+		x.driverRun(ev, t, d, k, j)
+	case event.KindJobDone:
+		x.driverDone(ev, t, d, k, j)
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *driverState) keyOf(ev *event.Event) (driverKey, bool) {
+	k := driverKey{d: d, dev: ev.Str(event.FieldDevice)}
+	var ok bool
+	switch d.key {
+	case keyFence:
+		_, ok = ev.Fence()
+	case keyPointer:
+		k.dev = "" // an address is one of the whole machine
+		k.num, ok = pointer(ev)
+	default:
+		if k.line = ev.Str(event.FieldTimeline); k.line == "" {
+			k.line = ev.Str(event.FieldRing)
+		}
+		k.num, ok = ev.Uint(event.FieldSchedJobID)
+	}
+	return k, ok
+}
+
+func (x *jobTracker) ofDriver(ev *event.Event, d *driverState, k driverKey) *job {
+	if d.key == keyFence {
+		return x.byFence(ev)
+	}
+	return x.byDriver[k]
+}
+
+// addDriver begins a job of a driver.
+func (x *jobTracker) addDriver(ev *event.Event, d *driverState) *job {
+	j := x.add(ev)
+	j.w = &d.testimony
+	return j
+}
+
+// absorbDriver takes what a driver's event tells. Numbers and addresses are of
+// another sort than the scheduler's and stay apart from them.
+func (x *jobTracker) absorbDriver(j *job, ev *event.Event, d *driverState, k driverKey) {
+	if j.drv == nil {
+		j.drv, j.key = d, k
+		if d.key != keyFence {
+			x.byDriver[k] = j
+		}
+		j.keyHashed = ev.Flags&event.FlagHashed != 0
+	}
+	e := *ev
+	e.Clear(event.FieldSchedJobID)
+	e.Clear(event.FieldFencePtr)
+	dev := x.e.ids.device(ev.Str(event.FieldDevice), d.driver)
+	x.absorb(j, &e, true)
+	if j.dev == nil && dev == nil {
+		if dev = x.e.ids.driverDevice(d.driver); dev != nil {
+			j.dev, j.row.DeviceRule = dev, ruleDeviceByOrigin
+		}
+	}
+	if d.key == keyPointer {
+		if fk, ok := x.ptrFence[k.num]; ok {
+			if f := x.e.fence.get(fk, true); f != nil {
+				x.namedHW(j, f)
+			}
+		}
+	}
+	x.place(j)
+}
+
+// driverQueue takes the event that a driver queued a job.
+func (x *jobTracker) driverQueue(ev *event.Event, t *thread, d *driverState, k driverKey, j *job) {
+	if j != nil && (j.bridgeQueue || j.done) && d.key != keyFence {
+		x.numberReused(j) // the same name again is another job
+		j = nil
+	}
+	if j == nil {
+		j = x.addDriver(ev, d)
+	}
+	first := !j.queued && !j.bridgeQueue
+	x.absorbDriver(j, ev, d, k)
+	if !first {
+		return // i915 tells it twice: queue and add
+	}
+	j.bridgeQueue = true
+	j.row.QueuedNS = moment(ev)
+	x.owner(j, t)
+	x.origin(j, t)
+	if j.fd != nil {
+		x.e.ioctl.resolve(j.fd, d.driver, j.dev)
+	}
+	if d.origin == "virtio_gpu" {
+		x.emittedFence(j, ev, t)
+	}
+	if j.fin != nil {
+		x.noteFirst(j.fin.key, ev.Time)
+	}
+	x.e.ring.queue(j)
+	t.native = endingJob{}
+	if d.sched && !t.idle {
+		t.native = endingJob{j, j.row.ID}
+	}
+	if d.direct {
+		j.bridgeRun, j.drvRun = true, true
+		j.row.Runs++
+		x.runAt(j, j.row.QueuedNS)
+	}
+}
+
+// moment is when an event happened: some are written later.
+func moment(ev *event.Event) OptTime {
+	if s := ev.TimeOf(event.FieldStart); s.Known() {
+		return event.OptTime(s)
+	}
+	return event.OptTime(ev.Time)
+}
+
+func (x *jobTracker) runAt(j *job, at OptTime) {
+	j.row.RunNS = at
+	x.e.ring.run(j)
+}
+
+// emittedFence joins a virtio command to its fence: virtio_gpu_fence_emit gives
+// the fence the number that the command carries, on the thread that queues it.
+func (x *jobTracker) emittedFence(j *job, ev *event.Event, t *thread) {
+	n, ok := ev.Uint(event.FieldFenceSeqno)
+	if !ok || !t.emitted.ok || uint32(n) != uint32(t.emitted.key.Seqno) {
+		return
+	}
+	if f := x.e.fence.get(t.emitted.key, t.emitted.full); f != nil {
+		x.setFinished(j, f, Adjacent)
+		x.place(j)
+	}
+	t.emitted.ok = false
+}
+
+// driverRun takes the event that a driver handed a job to the hardware. The
+// driver is called by the scheduler: right after the scheduler's own run event
+// on a thread it is of that job.
+func (x *jobTracker) driverRun(ev *event.Event, t *thread, d *driverState, k driverKey, j *job) {
+	d.sawRun = true
+	if j != nil && j.done && !d.preempts && !d.direct && before(j.row.DoneNS, ev.Time) {
+		x.numberReused(j)
+		j = nil
+	}
+	called := t.called
+	t.called = endingJob{}
+	if j == nil && d.sched && called.waits() && called.j.drv == nil && sameRing(called.j, ev) {
+		j = called.j
+		d.merged = true
+	}
+	if j == nil {
+		j = x.addDriver(ev, d)
+	}
+	x.absorbDriver(j, ev, d, k)
+	at := moment(ev)
+	if d.switches {
+		x.switchTo(j, at)
+	}
+	switch {
+	case j.drvRun && d.preempts:
+		j.row.Runs++ // on the hardware again: no reset
+	case j.drvRun:
+		x.rerun(j, at, nil)
+	case j.ran:
+		j.drvRun = true // the scheduler's event tells the time
+	default:
+		j.drvRun, j.bridgeRun = true, true
+		j.row.Runs++
+		x.runAt(j, at)
+	}
+}
+
+// sameRing reports whether an event can be of a job, as far as they tell.
+func sameRing(j *job, ev *event.Event) bool {
+	if s := ev.Str(event.FieldRing); s != "" && j.row.Ring != "" && s != j.row.Ring {
+		return false
+	}
+	d := ev.Str(event.FieldDevice)
+	return d == "" || j.dev == nil || j.dev.row.Device == "" || j.dev.row.Device == d || strings.HasPrefix(d, "card")
+}
+
+// switchTo ends what ran on the ring of j, nil for none: the hardware went to j.
+func (x *jobTracker) switchTo(j *job, at OptTime) {
+	if j.ring == nil {
+		return
+	}
+	prev := j.ring.current
+	j.ring.current = endingJob{j, j.row.ID}
+	if prev.j != j {
+		x.switchFrom(prev, at)
+	}
+}
+
+func (x *jobTracker) switchFrom(prev endingJob, at OptTime) {
+	switch {
+	case !prev.waits():
+	case prev.j.done:
+		prev.j.row.DoneNS = at // it had been on the hardware again
+	default:
+		x.setDone(prev.j, at, Inferred)
+	}
+}
+
+// driverDone takes the event that a driver saw a job end.
+func (x *jobTracker) driverDone(ev *event.Event, t *thread, d *driverState, k driverKey, j *job) {
+	d.sawDone, d.noDone = true, false
+	if d.switches {
+		x.emptied(ev, d)
+		return
+	}
+	if j == nil && x.gone(ev, d) {
+		x.e.misc.other(ev, t)
+		return
+	}
+	if j != nil && j.drvDone {
+		x.numberReused(j)
+		j = nil
+	}
+	if j == nil {
+		j = x.addDriver(ev, d)
+	}
+	x.absorbDriver(j, ev, d, k)
+	j.drvDone = true
+	if !j.done { // else the scheduler's event told it
+		j.doneByDriver = true
+		x.setDone(j, moment(ev), Exact)
+	}
+}
+
+// emptied takes the event that a ring has no job any more.
+func (x *jobTracker) emptied(ev *event.Event, d *driverState) {
+	dev := x.e.ids.device(ev.Str(event.FieldDevice), d.driver)
+	if dev == nil {
+		dev = x.e.ids.driverDevice(d.driver)
+	}
+	if r := x.e.ring.byKey[ringKey{dev, ev.Str(event.FieldRing)}]; r != nil {
+		prev := r.current
+		r.current = endingJob{}
+		x.switchFrom(prev, moment(ev))
+	}
+}
+
+// gone reports whether the job of a done event was given already: its fence
+// tells, or it was one that the scheduler's events had ended.
+func (x *jobTracker) gone(ev *event.Event, d *driverState) bool {
+	if d.key != keyFence {
+		return d.merged
+	}
+	key, _ := ev.Fence()
+	f := x.e.fence.find(key, ev.Flags&event.FlagLow32 == 0)
+	return f != nil && f.jobID != 0
+}
+
+// numberReused ends a job whose name begins a new life.
+func (x *jobTracker) numberReused(j *job) {
+	if !j.done && !j.row.FinishedNS.OK {
+		x.e.count(&anomalyNumberReused)
+		j.reused = true
+	}
+	x.forget(j)
+	x.end(j)
+}
+
+// takeNative returns the job that the driver told of on this thread right
+// before the scheduler's queue event, nil if there is none.
+func (x *jobTracker) takeNative(ev *event.Event, t *thread) *job {
+	n := t.native
+	t.native = endingJob{}
+	if !n.waits() || n.j.queued || n.j.done || !x.mergeable(n.j, ev) {
+		return nil
+	}
+	n.j.drv.merged = true
+	n.j.w = &x.sched
+	return n.j
+}
+
+// mergeable reports whether a scheduler's event can be of a driver's job.
+func (x *jobTracker) mergeable(j *job, ev *event.Event) bool {
+	if j.drv.key == keyPointer { // it names no ring
+		d := ev.Str(event.FieldDevice)
+		return d == "" || j.dev == nil || j.dev.row.Device == "" || j.dev.row.Device == d
+	}
+	s := ev.Str(event.FieldRing)
+	return s == "" || s == j.row.Ring
+}
+
+// fenceAddress learns the key of a fence that an event tells by address too.
+func (x *jobTracker) fenceAddress(ev *event.Event, f *fence) {
+	p, ok := ev.Uint(event.FieldFencePtr)
+	if !ok || !f.full {
+		return
+	}
+	for i := range x.drivers {
+		d := &x.drivers[i]
+		if d.key != keyPointer || d.driver != f.driver {
+			continue
+		}
+		if ev.Kind == event.KindFenceSignal {
+			delete(x.ptrFence, p)
+		} else if len(x.ptrFence) < maxPtrFences {
+			x.ptrFence[p] = f.key
+		}
+		if j := x.byDriver[driverKey{d: d, num: p}]; j != nil && !j.given && j.hw == nil {
+			x.namedHW(j, f)
+		}
+	}
+}
+
+// driverName is the key of a driver's job in words.
+func (e *engine) driverName(j *job) string {
+	if j.drv.key == keyPointer {
+		return e.hexText("fence ", j.key.num)
+	}
+	return e.intText(j.key.line+" #", int64(j.key.num))
+}
+
+// settleDriver fills in what only the driver's name tells.
+func (x *jobTracker) settleDriver(j *job) {
+	r := &j.row
+	switch {
+	case j.drv == nil:
+	case j.drv.key == keyNumber && !r.SchedJobID.OK:
+		r.SchedJobID = event.Some(j.key.num)
+	case j.drv.key == keyPointer && !j.keyHashed && !r.FencePtr.OK && !j.hasPtr:
+		r.FencePtr = event.Some(j.key.num)
+	}
+}
