@@ -176,3 +176,227 @@ SELECT l.stream, l.cpu, count(*) AS losses, sum(l.count)::UBIGINT AS events_lost
 FROM losses l LEFT JOIN touched t ON t.loss_id = l.id
 GROUP BY l.stream, l.cpu
 ORDER BY events_lost DESC NULLS LAST, l.stream, l.cpu;
+
+-- What follows are the figures of gpurec report (docs/report.md), one view for
+-- each list of its JSON.
+
+-- Every duration of which the report gives a distribution. measure says which;
+-- the columns that its lines are told apart by are set, the others are NULL.
+CREATE OR REPLACE VIEW report_values AS
+SELECT 'ring.submit_latency' AS measure, NULL::BIGINT AS process_id, device_id, ring, NULL::VARCHAR AS family, NULL::VARCHAR AS name, NULL::VARCHAR AS role, id, submit_latency_ns AS ns FROM jobs
+UNION ALL SELECT 'ring.queue_delay', NULL, device_id, ring, NULL, NULL, NULL, id, queue_delay_ns FROM jobs
+UNION ALL SELECT 'ring.hw_queue', NULL, device_id, ring, NULL, NULL, NULL, id, hw_queue_ns FROM jobs
+UNION ALL SELECT 'ring.device_time', NULL, device_id, ring, NULL, NULL, NULL, id, device_time_ns FROM jobs
+UNION ALL SELECT 'ring.signal_latency', NULL, device_id, ring, NULL, NULL, NULL, id, finished_ns - done_ns FROM jobs
+UNION ALL SELECT 'kernel.time', NULL, NULL, NULL, 'gpu_activities', name, NULL, id, dur_ns FROM gpu_activities WHERE kind = 'kernel'
+UNION ALL SELECT 'kernel.time', NULL, NULL, NULL, 'jobs', kernel_name, NULL, id, device_time_ns FROM jobs WHERE kernel_name IS NOT NULL
+UNION ALL SELECT 'activity.time', NULL, NULL, NULL, kind, NULL, NULL, id, dur_ns FROM gpu_activities
+UNION ALL SELECT 'launch.delay', NULL, NULL, NULL, NULL, NULL, NULL, id, launch_delay_ns FROM gpu_activities
+UNION ALL SELECT 'api.time', NULL, NULL, NULL, api, base_name, NULL, id, dur_ns FROM api_calls WHERE same_as_id IS NULL
+UNION ALL SELECT 'ioctl.time', NULL, NULL, NULL, driver, name, role, id, dur_ns FROM ioctls
+UNION ALL SELECT 'fence_wait.time', NULL, NULL, NULL, NULL, NULL, NULL, id, wait_ns FROM fence_waits
+UNION ALL SELECT 'fence_wait.wake', NULL, NULL, NULL, NULL, NULL, NULL, id, wake_ns FROM fence_waits
+UNION ALL SELECT 'submission.interval', process_id, device_id, ring, NULL, NULL, NULL, NULL,
+  queued_ns - lag(queued_ns) OVER (PARTITION BY device_id, ring, process_id ORDER BY queued_ns) FROM jobs WHERE queued_ns IS NOT NULL;
+
+-- The distributions. max_id is the row with the greatest value, the first of them.
+CREATE OR REPLACE VIEW report_stats AS
+WITH v AS (
+  SELECT *, max(ns) OVER (PARTITION BY measure, process_id, device_id, ring, family, name, role) AS top FROM report_values
+)
+SELECT measure, process_id, device_id, ring, family, name, role, count(*) AS rows,
+  count(*) FILTER (ns >= 0) AS count,
+  coalesce(sum(ns) FILTER (ns >= 0), 0)::BIGINT AS sum_ns,
+  quantile_disc(ns, 0.5) FILTER (ns >= 0) AS p50_ns,
+  quantile_disc(ns, 0.9) FILTER (ns >= 0) AS p90_ns,
+  quantile_disc(ns, 0.99) FILTER (ns >= 0) AS p99_ns,
+  max(ns) FILTER (ns >= 0) AS max_ns,
+  min(id) FILTER (ns = top AND ns >= 0) AS max_id,
+  count(*) FILTER (ns < 0) AS negative
+FROM v
+GROUP BY measure, process_id, device_id, ring, family, name, role
+ORDER BY measure, sum_ns DESC;
+
+-- Their histograms: 0 alone, then doublings; to_ns is not in the bucket.
+CREATE OR REPLACE VIEW report_histograms AS
+WITH b AS (
+  SELECT *, CASE WHEN ns = 0 THEN 0 ELSE length(bin(ns)) END AS bits FROM report_values WHERE ns >= 0
+)
+SELECT measure, process_id, device_id, ring, family, name, role,
+  CASE WHEN bits = 0 THEN 0 ELSE 1::BIGINT << (bits - 1) END AS from_ns,
+  CASE WHEN bits = 0 THEN 1 ELSE 2::UBIGINT * (1::BIGINT << (bits - 1))::UBIGINT END AS to_ns, count(*) AS count
+FROM b
+GROUP BY measure, process_id, device_id, ring, family, name, role, bits
+ORDER BY measure, process_id, device_id, ring, family, name, role, from_ns;
+
+-- The run: its extent, and the resolution of its times.
+CREATE OR REPLACE VIEW report_run AS
+WITH times AS (
+  SELECT unnest([queued_ns, run_ns, done_ns, finished_ns]) AS t FROM jobs
+  UNION ALL SELECT unnest([start_ns, end_ns]) FROM api_calls WHERE same_as_id IS NULL
+  UNION ALL SELECT unnest([start_ns, end_ns]) FROM ioctls
+  UNION ALL SELECT unnest([start_ns, signal_ns, end_ns]) FROM fence_waits
+  UNION ALL SELECT unnest([start_ns, end_ns]) FROM gpu_activities
+  UNION ALL SELECT unnest([start_ns, end_ns]) FROM slices
+  UNION ALL SELECT unnest([start_ns, end_ns]) FROM sched
+  UNION ALL SELECT ts_ns FROM marks
+  UNION ALL SELECT ts_ns FROM counters
+  UNION ALL SELECT ts_ns FROM mem_maps
+), run AS (
+  SELECT max(value) FILTER (key = 'start_ns')::BIGINT AS start_ns, max(value) FILTER (key = 'end_ns')::BIGINT AS end_ns FROM metadata
+)
+SELECT start_ns, end_ns, (SELECT CASE WHEN count(t) > 0 AND count(t) FILTER (t % 1000 <> 0) = 0 THEN 1000 ELSE 1 END FROM times) AS time_resolution_ns
+FROM run WHERE start_ns IS NOT NULL;
+
+-- Rings: how their jobs ended, how busy they were.
+CREATE OR REPLACE VIEW report_rings AS
+WITH ends AS (
+  SELECT device_id, ring,
+    count(*) FILTER (queued_ns IS NOT NULL AND run_ns IS NULL AND end_kind IN ('killed', 'open')) AS never_ran_jobs,
+    count(*) FILTER (run_ns IS NOT NULL AND done_ns IS NULL AND end_kind = 'open') AS unfinished_jobs,
+    count(*) FILTER (error <> 0) AS failed_jobs, count(*) FILTER (runs > 1) AS rerun_jobs
+  FROM jobs GROUP BY device_id, ring
+)
+SELECT e.*, coalesce(r.jobs, 0) AS jobs, coalesce(r.done, 0) AS done, coalesce(r.max_backlog, 0) AS max_backlog_jobs,
+  coalesce(r.busy_ns, 0) AS busy_ns, coalesce(r.idle_ns, 0) AS idle_ns, 
+  coalesce(r.busy_ns, 0) / nullif(coalesce(r.busy_ns, 0) + coalesce(r.idle_ns, 0), 0)::DOUBLE AS busy_ratio
+FROM ends e LEFT JOIN rings r ON r.device_id IS NOT DISTINCT FROM e.device_id AND r.ring IS NOT DISTINCT FROM e.ring
+ORDER BY e.device_id, e.ring;
+
+-- Why rings, and GPUs without rings (ring NULL), stood idle.
+CREATE OR REPLACE VIEW report_idle_causes AS
+SELECT device_id, ring, cause, count(*) AS count, sum(end_ns - start_ns)::BIGINT AS sum_ns, max(end_ns - start_ns) AS max_ns
+FROM idle_gaps GROUP BY device_id, ring, cause
+ORDER BY device_id, ring, sum_ns DESC, cause;
+
+-- Of the gaps in which nothing was submitted: what the thread did that then submitted.
+CREATE OR REPLACE VIEW report_submitter_was AS
+SELECT device_id, ring, regexp_replace(submitter_was, ' \d+:\d+', '', 'g') AS what, count(*) AS count, sum(end_ns - start_ns)::BIGINT AS sum_ns
+FROM idle_gaps WHERE cause = 'nothing_submitted' GROUP BY ALL
+ORDER BY device_id, ring, sum_ns DESC, what;
+
+-- The times between two submissions of a process to a ring.
+CREATE OR REPLACE VIEW report_submission_intervals AS
+WITH s AS (
+  SELECT device_id, ring, process_id, id AS job_id, queued_ns AS end_ns,
+    lag(queued_ns) OVER (PARTITION BY device_id, ring, process_id ORDER BY queued_ns, id) AS start_ns
+  FROM jobs WHERE queued_ns IS NOT NULL
+)
+SELECT *, end_ns - start_ns AS ns FROM s WHERE start_ns IS NOT NULL
+ORDER BY device_id, ring, process_id, start_ns, end_ns;
+
+-- How regularly processes submit. An outlier reaches 1.5 medians and 1 ms more
+-- than one; period is the median distance of outliers, from three of them on.
+CREATE OR REPLACE VIEW report_submissions AS
+WITH m AS (
+  SELECT *, quantile_disc(ns, 0.5) OVER (PARTITION BY device_id, ring, process_id) AS p50 FROM report_submission_intervals
+), late AS (
+  SELECT *, greatest(p50 * 150 // 100, p50 + 1000000) AS threshold,
+    start_ns - lag(start_ns) OVER (PARTITION BY device_id, ring, process_id ORDER BY start_ns) AS distance
+  FROM m WHERE ns >= greatest(p50 * 150 // 100, p50 + 1000000)
+), period AS (
+  SELECT device_id, ring, process_id, count(*) AS outliers, sum(ns - p50)::BIGINT AS excess, quantile_disc(distance, 0.5) AS period FROM late GROUP BY ALL
+), near AS (
+  SELECT l.device_id, l.ring, l.process_id, 3 * count(*) FILTER (5 * abs(distance - period) <= period) >= 2 * count(distance) AS periodic
+  FROM late l JOIN period p ON l.device_id IS NOT DISTINCT FROM p.device_id AND l.ring IS NOT DISTINCT FROM p.ring AND l.process_id IS NOT DISTINCT FROM p.process_id
+  GROUP BY ALL
+), every AS (
+  SELECT device_id, ring, process_id, count(*) AS interval_count, any_value(greatest(p50 * 150 // 100, p50 + 1000000)) AS outlier_threshold_ns FROM m GROUP BY ALL
+)
+SELECT e.*, coalesce(p.outliers, 0) AS outliers, coalesce(p.excess, 0) AS outlier_excess_ns,
+  CASE WHEN p.outliers >= 3 THEN p.period END AS outlier_period_ns, coalesce(p.outliers >= 3 AND n.periodic, false) AS outlier_periodic
+FROM every e
+  LEFT JOIN period p ON e.device_id IS NOT DISTINCT FROM p.device_id AND e.ring IS NOT DISTINCT FROM p.ring AND e.process_id IS NOT DISTINCT FROM p.process_id
+  LEFT JOIN near n ON e.device_id IS NOT DISTINCT FROM n.device_id AND e.ring IS NOT DISTINCT FROM n.ring AND e.process_id IS NOT DISTINCT FROM n.process_id
+ORDER BY interval_count DESC, e.device_id, e.ring, e.process_id;
+
+-- Work on GPUs, as device records and as jobs tell it.
+CREATE OR REPLACE VIEW report_work AS
+SELECT 'gpu_activities' AS measured_by, device_id, process_id, start_ns, end_ns, dur_ns AS ns
+FROM gpu_activities WHERE kind <> 'other' AND dur_ns >= 0 AND start_ns IS NOT NULL AND end_ns IS NOT NULL
+UNION ALL
+SELECT 'jobs', device_id, process_id, device_start_ns, done_ns, device_time_ns
+FROM jobs WHERE device_time_ns >= 0 AND device_start_ns IS NOT NULL AND done_ns IS NOT NULL;
+
+-- What each GPU did: sum_ns adds all work up, busy_ns is the time in which at
+-- least one piece ran.
+CREATE OR REPLACE VIEW report_devices AS
+WITH w AS (
+  SELECT *, max(end_ns) OVER (PARTITION BY measured_by, device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM report_work
+)
+SELECT device_id, measured_by, count(*) AS count, sum(ns)::BIGINT AS sum_ns,
+  sum(greatest(end_ns - greatest(start_ns, coalesce(before, start_ns)), 0))::BIGINT AS busy_ns,
+  sum(greatest(end_ns - greatest(start_ns, coalesce(before, start_ns)), 0)) / nullif(max(end_ns) - min(start_ns), 0)::DOUBLE AS busy_ratio,
+  min(start_ns) AS first_start_ns, max(end_ns) AS last_end_ns
+FROM w GROUP BY device_id, measured_by
+ORDER BY measured_by, device_id;
+
+-- What each process had of a GPU.
+CREATE OR REPLACE VIEW report_processes AS
+SELECT process_id, device_id, measured_by, count(*) AS count, sum(ns)::BIGINT AS sum_ns,
+  sum(ns) / nullif(sum(sum(ns)) OVER (PARTITION BY device_id, measured_by), 0)::DOUBLE AS share_ratio
+FROM report_work GROUP BY process_id, device_id, measured_by
+ORDER BY sum_ns DESC, measured_by, device_id, process_id;
+
+-- GPU functions by time; their distributions are report_stats, measure kernel.time.
+CREATE OR REPLACE VIEW report_kernels AS
+SELECT family AS measured_by, name, rows AS launches, sum_ns, sum_ns / nullif(sum(sum_ns) OVER (PARTITION BY family), 0)::DOUBLE AS share_ratio
+FROM report_stats WHERE measure = 'kernel.time'
+ORDER BY sum_ns DESC, launches DESC, name, measured_by;
+
+-- API functions.
+CREATE OR REPLACE VIEW report_api_calls AS
+SELECT api, base_name AS name, count(*) AS calls, count(*) FILTER (end_kind NOT IN ('returned', 'not_probed')) AS not_returned,
+  count(*) FILTER (result NOT IN (0, 600)) AS failed, coalesce(sum(self_ns), 0)::BIGINT AS self_ns, arg_min(class, id) AS class, arg_min(blocking, id) AS blocking
+FROM api_calls WHERE same_as_id IS NULL GROUP BY api, base_name
+ORDER BY self_ns DESC, calls DESC, name, api;
+
+-- Time of processes in API calls, calls in others not twice.
+CREATE OR REPLACE VIEW report_api_processes AS
+SELECT process_id, count(*) AS calls, coalesce(sum(self_ns), 0)::BIGINT AS self_ns, coalesce(sum(self_ns) FILTER (blocking), 0)::BIGINT AS blocking_self_ns
+FROM api_calls WHERE same_as_id IS NULL GROUP BY process_id
+ORDER BY self_ns DESC, process_id;
+
+-- Time of threads in outermost calls that wait by their nature.
+CREATE OR REPLACE VIEW report_blocking_threads AS
+SELECT process_id, tid, api, base_name AS name, count(*) AS calls, coalesce(sum(dur_ns) FILTER (dur_ns >= 0), 0)::BIGINT AS sum_ns,
+  coalesce(sum(dur_ns) FILTER (dur_ns >= 0), 0) / (SELECT nullif(end_ns - start_ns, 0)::DOUBLE FROM report_run) AS share_of_run_ratio
+FROM api_calls WHERE blocking AND parent_id IS NULL AND same_as_id IS NULL GROUP BY process_id, tid, api, base_name
+ORDER BY sum_ns DESC, process_id, tid, name, api;
+
+-- Ioctls, and those that failed.
+CREATE OR REPLACE VIEW report_ioctls AS
+SELECT driver, name, role, count(*) AS calls, count(*) FILTER (errno <> 0 OR status <> 0) AS failed
+FROM ioctls GROUP BY driver, name, role
+ORDER BY calls DESC, name, driver, role;
+
+CREATE OR REPLACE VIEW report_failed_ioctls AS
+SELECT driver, name, role, errno, status, count(*) AS count, min(start_ns) AS first_ns, max(start_ns) AS last_ns
+FROM ioctls WHERE errno <> 0 OR status <> 0 GROUP BY driver, name, role, errno, status
+ORDER BY count DESC, name, errno, status;
+
+-- Resets by ring.
+CREATE OR REPLACE VIEW report_resets AS
+SELECT device_id, ring, rule, count(*) AS count, min(ts_ns) AS first_ns, max(ts_ns) AS last_ns
+FROM resets GROUP BY device_id, ring, rule
+ORDER BY device_id, ring, rule;
+
+-- What processes mapped (mem_maps) or allocated (api_calls) and what of it was
+-- there at the end: the last that happened to its address was no unmapping.
+CREATE OR REPLACE VIEW report_memory AS
+WITH steps AS (
+  SELECT 'mem_maps' AS source, process_id, device_id, address, op = 'map' AS maps, bytes, id AS step, id FROM mem_maps
+  UNION ALL
+  SELECT 'api_calls', process_id, NULL, address, class = 'alloc', bytes, end_ns, id FROM api_calls
+  WHERE class IN ('alloc', 'free') AND end_kind = 'returned' AND coalesce(result, 0) IN (0, 600) AND same_as_id IS NULL
+), counted AS (
+  SELECT source, process_id, device_id, count(*) FILTER (maps) AS maps, count(*) FILTER (NOT maps) AS unmaps FROM steps GROUP BY ALL
+), last AS (
+  SELECT source, process_id, device_id, address, arg_max(maps, (step, id)) AS live, arg_max(coalesce(bytes, 0), (step, id)) AS bytes
+  FROM steps WHERE address <> 0 GROUP BY ALL
+), left_over AS (
+  SELECT source, process_id, device_id, count(*) AS n, sum(bytes)::UBIGINT AS bytes FROM last WHERE live GROUP BY ALL
+)
+SELECT c.*, coalesce(l.n, 0) AS live_at_end, coalesce(l.bytes, 0)::UBIGINT AS live_at_end_bytes
+FROM counted c LEFT JOIN left_over l ON l.source = c.source AND l.process_id IS NOT DISTINCT FROM c.process_id AND l.device_id IS NOT DISTINCT FROM c.device_id
+ORDER BY live_at_end_bytes DESC, maps DESC, source, process_id, device_id;

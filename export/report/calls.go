@@ -16,7 +16,7 @@ type apiAcc struct {
 
 type blockKey struct {
 	process   correlate.ID
-	tid       int64
+	tid       correlate.OptInt
 	api, name string
 }
 
@@ -77,7 +77,7 @@ func (b *Builder) threadTime(c *correlate.APICall) {
 	if !c.Blocking.V || c.ParentID != 0 {
 		return
 	}
-	k := blockKey{c.ProcessID, c.TID.V, c.API, c.BaseName}
+	k := blockKey{c.ProcessID, c.TID, c.API, c.BaseName}
 	t := get(b.blocking, k, blockKey{}, func() *BlockingThread {
 		return &BlockingThread{TID: ptr(c.TID), API: c.API, Name: c.BaseName, maxNS: -1}
 	})
