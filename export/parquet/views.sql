@@ -258,7 +258,7 @@ WITH ends AS (
   FROM jobs GROUP BY device_id, ring
 )
 SELECT e.*, coalesce(r.jobs, 0) AS jobs, coalesce(r.done, 0) AS done, coalesce(r.max_backlog, 0) AS max_backlog_jobs,
-  coalesce(r.busy_ns, 0) AS busy_ns, coalesce(r.idle_ns, 0) AS idle_ns, 
+  coalesce(r.busy_ns, 0) AS busy_ns, coalesce(r.idle_ns, 0) AS idle_ns,
   coalesce(r.busy_ns, 0) / nullif(coalesce(r.busy_ns, 0) + coalesce(r.idle_ns, 0), 0)::DOUBLE AS busy_ratio
 FROM ends e LEFT JOIN rings r ON r.device_id IS NOT DISTINCT FROM e.device_id AND r.ring IS NOT DISTINCT FROM e.ring
 ORDER BY e.device_id, e.ring;
@@ -364,12 +364,13 @@ SELECT process_id, tid, api, base_name AS name, count(*) AS calls, coalesce(sum(
 FROM api_calls WHERE blocking AND parent_id IS NULL AND same_as_id IS NULL GROUP BY process_id, tid, api, base_name
 ORDER BY sum_ns DESC, process_id, tid, name, api;
 
--- Ioctls, and those that failed.
+-- Ioctls, and how many failed.
 CREATE OR REPLACE VIEW report_ioctls AS
 SELECT driver, name, role, count(*) AS calls, count(*) FILTER (errno <> 0 OR status <> 0) AS failed
 FROM ioctls GROUP BY driver, name, role
 ORDER BY calls DESC, name, driver, role;
 
+-- Ioctls that failed, by errno and by the status in the driver's own struct.
 CREATE OR REPLACE VIEW report_failed_ioctls AS
 SELECT driver, name, role, errno, status, count(*) AS count, min(start_ns) AS first_ns, max(start_ns) AS last_ns
 FROM ioctls WHERE errno <> 0 OR status <> 0 GROUP BY driver, name, role, errno, status

@@ -275,7 +275,7 @@ func TestFilesSayWhatTheyAre(t *testing.T) {
 	units := query(t, db, `SELECT count(*) FROM (
 		SELECT unnest(from_json(decode(value), '[{"name":"VARCHAR","unit":"VARCHAR"}]')) AS c FROM parquet_kv_metadata(gpurec_file('jobs')) WHERE decode(key) = 'gpurec.columns')
 		WHERE c.name LIKE '%\_ns' ESCAPE '\' AND c.unit = 'ns'`)
-	if units[0][0] != int64(8) { // queued, run, device_start, done, queue_delay, hw_queue, device_time, finished
+	if units[0][0] != int64(10) { // queued, run, device_start, done, queue_delay, hw_queue, device_time, finished, elapsed, submit_latency
 		t.Errorf("%v columns of jobs say that they are nanoseconds", units[0][0])
 	}
 }
