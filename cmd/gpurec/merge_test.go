@@ -268,7 +268,17 @@ func TestMergeTwoFormsOfACapture(t *testing.T) {
 		if _, err := fmt.Sscanf(rest, "%d ns", &ns); err != nil || ns < -600 || ns > 600 {
 			t.Errorf("%s: %d ns: %v", kernel, ns, err)
 		}
-		// The same with the text a second away: the offset is found again.
+		// Every event is in both: in the merged log it is once, and joined as in
+		// the pages alone, whichever input comes first.
+		want := joinedRows(t, raw)
+		if got := joinedRows(t, out); got != want {
+			t.Errorf("%s: merged %s, the pages alone %s", kernel, got, want)
+		}
+		must(t, "import", text, raw, "-o", out)
+		if got := joinedRows(t, out); got != want {
+			t.Errorf("%s: merged the other way %s, the pages alone %s", kernel, got, want)
+		}
+		// The same with the text a second away.
 		if r = gpurec(t, "import", raw, text, "-o", out, "--offset", "trace.txt=1s"); !strings.Contains(r.stderr, "by stated: +1000000000 ns") {
 			t.Errorf("%s: %s", kernel, r.stderr)
 		}
@@ -281,4 +291,20 @@ func TestMergeTwoFormsOfACapture(t *testing.T) {
 			t.Errorf("%s: %s", kernel, r.stderr)
 		}
 	}
+}
+
+// joinedRows returns what correlation makes of an input, as text.
+func joinedRows(t *testing.T, path string) string {
+	t.Helper()
+	var r joinsResult
+	if err := json.Unmarshal([]byte(must(t, "correlate", "--json", path)), &r); err != nil {
+		t.Fatal(err)
+	}
+	delete(r.Rows, "anomalies")
+	delete(r.Rows, "metadata")
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -96,7 +96,7 @@ func (m *Merged) snapshots(machine int) (l []event.ClockSnapshot) {
 }
 
 // choose picks the clock of the result: BOOTTIME if an input has it or leads
-// to it, else the first input's.
+// to it, else that of the first input whose clock has a name, else the first's.
 func (m *Merged) choose() {
 	for _, s := range m.inputs {
 		if s.meta.Clock == event.ClockBoottime {
@@ -110,7 +110,14 @@ func (m *Merged) choose() {
 			return
 		}
 	}
-	m.target = target{m.inputs[0].clock(), m.inputs[0].machine}
+	first := m.inputs[0]
+	for _, s := range m.inputs {
+		if named(s.clock()) {
+			first = s
+			break
+		}
+	}
+	m.target = target{first.clock(), first.machine}
 }
 
 // lead finds the maps from one clock to another: directly, or through a third.

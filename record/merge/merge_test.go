@@ -450,3 +450,53 @@ func TestHostileTimes(t *testing.T) {
 		m.Close()
 	}
 }
+
+// fence makes a fence event of a tracepoint.
+func fence(at event.Time, cpu int32, seqno uint64, flags event.Flags) event.Event {
+	e := event.New(event.KindFenceSignal, at)
+	e.CPU, e.PID, e.TID, e.Flags, e.Source = cpu, 7, 7, flags, "dma_fence:dma_fence_signaled"
+	e.SetUint(event.FieldFenceContext, 1<<40|5)
+	e.SetUint(event.FieldFenceSeqno, seqno)
+	if flags&event.FlagLow32 != 0 {
+		e.SetUint(event.FieldFenceContext, 5)
+	}
+	return e
+}
+
+// trace-cmd ran beside the recording, which has whole fences. It lost the
+// second fence, the recording the third. The fourth is of another number at
+// nearly the time of the fifth, on another CPU than the sixth.
+func TestOneTracepointSeenTwice(t *testing.T) {
+	low := event.FlagLow32
+	live := &memory{meta: event.Meta{Clock: event.ClockBoottime}, events: []event.Event{
+		fence(10_000, 0, 1, 0), fence(11_000, 0, 2, 0), fence(20_000, 0, 4, 0), fence(20_500, 1, 6, 0), mark(90_000, "end")}}
+	dat := &memory{meta: event.Meta{Clock: event.ClockBoottime}, events: []event.Event{
+		fence(10_400, 0, 1, low), fence(15_000, 0, 3, low), fence(20_100, 0, 5, low), fence(20_800, 1, 6, low), fence(21_000, 2, 6, low)}}
+	for _, first := range []bool{true, false} {
+		in := []Input{dat.input("trace.dat"), live.input("live")}
+		if first {
+			in[0], in[1] = in[1], in[0]
+		}
+		live.at, dat.at = 0, 0
+		m, all := open(t, Options{}, in...)
+		got := map[uint64]int{}
+		whole := 0
+		for i := range all {
+			if n, ok := all[i].Uint(event.FieldFenceSeqno); ok {
+				got[n]++
+				if all[i].Flags == 0 {
+					whole++
+				}
+			}
+		}
+		if len(got) != 6 || got[1] != 1 || got[2] != 1 || got[3] != 1 || got[4] != 1 || got[5] != 1 || got[6] != 2 {
+			t.Errorf("fences %v", got)
+		}
+		if whole != 4 {
+			t.Errorf("%d fences as the better witness has them, want 4", whole)
+		}
+		if n := m.Counters().Get(anomalySeenTwice); n != 2 {
+			t.Errorf("%d seen twice", n)
+		}
+	}
+}

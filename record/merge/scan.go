@@ -34,17 +34,19 @@ type series struct {
 
 // scanned is an input after it was read once.
 type scanned struct {
-	name  string
-	meta  event.Meta
-	calls map[seriesKey]*series
-	n     int // calls noted
-	pids  map[int32]bool
-	devs  map[string]bool // names; true: a device event told its host or rank
-	order []string        // of devs, as they came
-	host  string
-	rank  event.Opt[int64]
-	least event.Time // NoTime if no event has one
-	most  event.Time
+	name                string
+	meta                event.Meta
+	calls               map[seriesKey]*series
+	n                   int // calls noted
+	pids                map[int32]bool
+	points              map[string]*tracepoint
+	hashed, low32, fine bool            // how its tracepoints are told: see better
+	devs                map[string]bool // names; true: a device event told its host or rank
+	order               []string        // of devs, as they came
+	host                string
+	rank                event.Opt[int64]
+	least               event.Time // NoTime if no event has one
+	most                event.Time
 
 	machine int
 	domain  uint64
@@ -65,7 +67,7 @@ type scanned struct {
 
 // scan reads an input to its end. The result is nil only with an error.
 func scan(in *Input, o *Options) (s *scanned, err error) {
-	s = &scanned{name: in.Name, again: in.Again, calls: map[seriesKey]*series{}, pids: map[int32]bool{}, devs: map[string]bool{},
+	s = &scanned{name: in.Name, again: in.Again, calls: map[seriesKey]*series{}, pids: map[int32]bool{}, devs: map[string]bool{}, points: map[string]*tracepoint{},
 		least: event.NoTime, most: event.NoTime}
 	var w *gpulog.Writer
 	if s.again == nil {
@@ -169,6 +171,7 @@ func (s *scanned) note(e *event.Event) {
 		}
 	}
 	s.noteCall(e)
+	s.noteTracepoint(e)
 }
 
 // noteCall notes when a call or an ioctl began.
