@@ -29,6 +29,8 @@ type ioctl struct {
 	exits   [maxSources]string
 	nexit   int
 	noCmd   bool
+
+	released bool // no call can adopt it any more
 }
 
 // fdState is what is known of a descriptor of a process: the driver that its

@@ -56,6 +56,7 @@ func (x *ioctlTracker) releaseLate(t *thread) {
 
 // release gives an ioctl, or holds it until its descriptor's driver is known.
 func (x *ioctlTracker) release(i *ioctl) {
+	i.released = true
 	if i.row.Driver != "" || i.fd == nil || i.fd.driver != "" || byte(i.row.Cmd>>8) != magicDRM || i.noCmd {
 		x.give(i)
 		return

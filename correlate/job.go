@@ -16,6 +16,8 @@ type job struct {
 	t      *thread // that queued it
 	runner *thread // that ran it, while its hardware fence may come
 	fd     *fdState
+	io     heldIoctl  // that queued it, if a call may still adopt it
+	since  event.Time // when that began
 
 	fin, sched, hw  *fence
 	finConf, hwConf Confidence
@@ -88,6 +90,7 @@ type jobTracker struct {
 // Bounds of the job tracker.
 const (
 	maxEnding     = 256         // ended jobs that wait for their finished fence
+	maxAwaiting   = 4096        // ended jobs that wait for the call around their ioctl
 	maxContexts   = 1 << 16     // contexts remembered
 	firstKernelID = 1<<64 - 256 // client ids from here on are the driver's own
 )
@@ -211,9 +214,10 @@ func (x *jobTracker) origin(j *job, t *thread) {
 		r.IoctlID, r.APICallID = i.row.ID, i.row.APICallID
 		if i.jobs < len(i.queued) {
 			i.queued[i.jobs] = endingJob{j, r.ID}
+			j.io = heldIoctl{i, i.row.ID}
 		}
 		i.jobs++
-		j.fd = i.fd
+		j.fd, j.since = i.fd, timeOr(i.row.StartNS)
 		e.link(RuleIoctlJob, "ioctls", i.row.ID, "jobs", r.ID, Nested, t.keyText)
 	}
 	if len(t.calls) == 0 {
@@ -393,7 +397,7 @@ func (x *jobTracker) add(ev *event.Event) *job {
 	x.e.seq.job++
 	j := x.pool.get()
 	j.row.ID = x.e.seq.job
-	j.w = &x.sched
+	j.w, j.since = &x.sched, event.NoTime
 	j.row.Owner = "unknown"
 	j.older = x.newest
 	if x.newest != nil {

@@ -36,6 +36,9 @@ func (x *jobTracker) drain() {
 			if !over && len(x.ending)-x.head <= maxEnding {
 				return
 			}
+			if j.awaitsCall() && len(x.ending)-x.head <= maxAwaiting {
+				return
+			}
 			x.give(j)
 		}
 		x.ending[x.head] = endingJob{}
@@ -45,6 +48,14 @@ func (x *jobTracker) drain() {
 			x.head = 0
 		}
 	}
+}
+
+// awaitsCall reports whether the ioctl that queued the job may still turn out
+// to lie in a call: one that comes whole comes at its end, and a job may be
+// done before that.
+func (j *job) awaitsCall() bool {
+	i := j.io.i
+	return i != nil && i.row.ID == j.io.id && !i.released && j.row.APICallID == 0
 }
 
 // inferDone takes the signal of a job's fence for its end where done events
@@ -239,16 +250,26 @@ func (x *jobTracker) notes(j *job) {
 		x.noteDevice(j)
 		return
 	}
-	if j.fin == nil {
-		x.note(j, missFence, NotRecorded, event.NoTime, event.NoTime)
+	if j.fin == nil { // the scheduler makes it in the ioctl, before the queueing
+		x.note(j, missFence, NotRecorded, j.since, firstTime(r.QueuedNS, r.RunNS, r.DoneNS))
 	}
 	if !r.FinishedNS.OK {
-		x.note(j, missFinished, x.tail(j, NotRecorded), timeOr(r.DoneNS), event.NoTime)
+		x.note(j, missFinished, x.tail(j, NotRecorded), firstTime(r.DoneNS, r.RunNS, r.QueuedNS), event.NoTime)
 	}
 	if j.hw == nil && (j.ran || j.bridgeRun) && (j.drv == nil || !j.drv.ownFence) {
 		x.note(j, missHWFence, NotRecorded, timeOr(r.RunNS), timeOr(r.DoneNS))
 	}
 	x.noteDevice(j)
+}
+
+// firstTime is the first of some times that is known.
+func firstTime(times ...OptTime) event.Time {
+	for _, t := range times {
+		if t.OK {
+			return t.V
+		}
+	}
+	return event.NoTime
 }
 
 func (x *jobTracker) noteDevice(j *job) {
@@ -324,7 +345,7 @@ func (x *jobTracker) tail(j *job, other Reason) Reason {
 
 func (x *jobTracker) note(j *job, link string, reason Reason, from, to event.Time) {
 	n := note{table: "jobs", id: j.row.ID, link: link, reason: reason, from: from, to: to}
-	if reason != NotRecorded || !from.Known() && !to.Known() {
+	if reason != NotRecorded && reason != AfterStop || !from.Known() && !to.Known() {
 		n.proof = proofNever
 	}
 	x.e.unm.add(n)

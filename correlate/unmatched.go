@@ -101,6 +101,8 @@ func (u *unmatchedTracker) recorded(n *note) bool {
 		return c[event.KindGPUActivity] > 0
 	case missQueue:
 		return c[event.KindJobQueue] > 0
+	case missFence:
+		return c[event.KindFenceInit]+c[event.KindFenceSignal] > 0
 	case missRun:
 		return c[event.KindJobRun] > 0
 	case missDone:
