@@ -285,11 +285,9 @@ WITH s AS (
 SELECT *, end_ns - start_ns AS ns FROM s WHERE start_ns IS NOT NULL
 ORDER BY device_id, ring, process_id, start_ns, end_ns;
 
--- How regularly processes submit. An outlier reaches 1.5 medians and 1 ms more
--- than one; period is the median distance of outliers, from three of them on.
-CREATE OR REPLACE VIEW report_submissions AS
+CREATE OR REPLACE MACRO report_regularity(intervals) AS TABLE
 WITH m AS (
-  SELECT *, quantile_disc(ns, 0.5) OVER (PARTITION BY device_id, ring, process_id) AS p50 FROM report_submission_intervals
+  SELECT *, quantile_disc(ns, 0.5) OVER (PARTITION BY device_id, ring, process_id) AS p50 FROM query_table(intervals)
 ), late AS (
   SELECT *, greatest(p50 * 150 // 100, p50 + 1000000) AS threshold,
     start_ns - lag(start_ns) OVER (PARTITION BY device_id, ring, process_id ORDER BY start_ns) AS distance
@@ -309,6 +307,34 @@ FROM every e
   LEFT JOIN period p ON e.device_id IS NOT DISTINCT FROM p.device_id AND e.ring IS NOT DISTINCT FROM p.ring AND e.process_id IS NOT DISTINCT FROM p.process_id
   LEFT JOIN near n ON e.device_id IS NOT DISTINCT FROM n.device_id AND e.ring IS NOT DISTINCT FROM n.ring AND e.process_id IS NOT DISTINCT FROM n.process_id
 ORDER BY interval_count DESC, e.device_id, e.ring, e.process_id;
+
+-- How regularly processes submit. An outlier reaches 1.5 medians and 1 ms more
+-- than one; period is the median distance of outliers, from three of them on.
+CREATE OR REPLACE VIEW report_submissions AS
+SELECT * FROM report_regularity('report_submission_intervals');
+
+-- Where more than a tenth of the intervals are outliers, submissions come in
+-- bursts (frames, steps), which the outliers part: the times between their begins.
+CREATE OR REPLACE VIEW report_burst_intervals AS
+WITH keys AS (
+  SELECT * FROM report_submissions WHERE 10 * outliers > interval_count
+), begins AS (
+  SELECT i.device_id, i.ring, i.process_id, i.start_ns, i.end_ns, i.ns >= k.outlier_threshold_ns AS late,
+    row_number() OVER (PARTITION BY i.device_id, i.ring, i.process_id ORDER BY i.start_ns, i.end_ns) AS nth
+  FROM report_submission_intervals i JOIN keys k
+    ON i.device_id IS NOT DISTINCT FROM k.device_id AND i.ring IS NOT DISTINCT FROM k.ring AND i.process_id IS NOT DISTINCT FROM k.process_id
+), times AS (
+  SELECT device_id, ring, process_id, start_ns AS t FROM begins WHERE nth = 1
+  UNION ALL SELECT device_id, ring, process_id, end_ns FROM begins WHERE late
+), pairs AS (
+  SELECT device_id, ring, process_id, lag(t) OVER (PARTITION BY device_id, ring, process_id ORDER BY t) AS start_ns, t AS end_ns FROM times
+)
+SELECT *, end_ns - start_ns AS ns FROM pairs WHERE start_ns IS NOT NULL
+ORDER BY device_id, ring, process_id, start_ns, end_ns;
+
+-- How regularly bursts come, as in report_submissions.
+CREATE OR REPLACE VIEW report_bursts AS
+SELECT * FROM report_regularity('report_burst_intervals');
 
 -- Work on GPUs, as device records and as jobs tell it.
 CREATE OR REPLACE VIEW report_work AS

@@ -81,7 +81,7 @@ var Rules = []RuleSpec{
 	{"failed_calls", levelProblem, "API calls returned an error; \"not ready\" (600) is left out"},
 	{"memory_left", levelProblem, "a process left 16 and more mappings or allocations, and 1 MiB and more, in place at the end"},
 	{"ring_idle", levelSlow, "a ring, or a GPU without rings, was idle for 20 % of its time and 1 ms and more"},
-	{"stutter", levelSlow, "of 20 and more submission intervals up to 10 % reach max(1.5 × median, median + 1 ms), and they pass the median by 5 ms in sum"},
+	{"stutter", levelSlow, "of 20 and more intervals between submissions (between bursts of them, if they come in bursts) up to 10 % reach max(1.5 × median, median + 1 ms), and they pass the median by 5 ms in sum"},
 	{"queue_delay_tail", levelSlow, "of 20 and more queue delays the 99th percentile is 5 ms and more and 10 medians and more, or the greatest 50 ms and more and 50 medians and more"},
 	{"blocking_call", levelSlow, "a thread was in outermost calls of one function that waits by its nature for half of the run and more"},
 	{"slow_enqueue", levelSlow, "calls that should only enqueue took 1 ms and more each, and 5 % of the run in sum"},
@@ -90,6 +90,7 @@ var Rules = []RuleSpec{
 	{"kernel_dominates", levelSlow, "one of several GPU functions took half and more of 10 ms and more of kernel time"},
 	{"copies_dominate", levelSlow, "copies took half and more of 10 ms and more of work on the devices"},
 	{"lost_events", levelDoubt, "events were lost"},
+	{"clock_unaligned", levelDoubt, "times of processes or GPUs are of another clock than the log's and could not be converted"},
 	{"clocks_apart", levelDoubt, "work began on a device before the call that launched it"},
 	{"launches_without_records", levelDoubt, "calls put work on a device, and neither a job nor a device record shows it"},
 }
@@ -111,7 +112,7 @@ func (b *Builder) findings() {
 	for _, f := range []func() []Finding{
 		b.commandFailed, b.kernelMessages, b.resetFindings, b.jobFindings, b.timedOut, b.failedIoctls, b.failedCalls, b.memoryLeft,
 		b.idleFindings, b.stutter, b.queueTail, b.blockingCalls, b.slowEnqueue, b.slowWakeup, b.imbalance, b.dominates, b.copies,
-		b.lostEvents, b.clocksApart, b.withoutRecords,
+		b.lostEvents, b.unaligned, b.clocksApart, b.withoutRecords,
 	} {
 		r.Findings = append(r.Findings, f()...)
 	}

@@ -29,6 +29,7 @@ func (i interval) dur() int64 { return i.end - i.start }
 // memory. The zero value is ready to use.
 type intervals struct {
 	times   []int64
+	first   int64 // least time
 	last    int64 // greatest time that was made an interval of
 	any     bool
 	dist    dist
@@ -56,6 +57,8 @@ func (x *intervals) flush(n int) {
 		}
 		if x.any {
 			x.interval(interval{x.last, t})
+		} else {
+			x.first = t
 		}
 		x.last, x.any = t, true
 	}
@@ -86,6 +89,37 @@ type outliers struct {
 	period    int64      // median distance of their begins; 0 if fewer than three
 	periodic  bool       // two thirds of the distances are within a fifth of it
 	some      bool       // there are more than list holds
+}
+
+// burstShare: bursts are told apart if more than one in so many intervals is
+// an outlier.
+const burstShare = 10
+
+// regularity describes the intervals.
+func (x *intervals) regularity() Regularity {
+	r := Regularity{Intervals: x.dist.stats()}
+	r.Intervals.Approximate = r.Intervals.Approximate || x.late
+	if r.Intervals.Count == 0 {
+		return r
+	}
+	o := x.outliersOf(r.Intervals.P50NS)
+	r.ThresholdNS, r.Outliers, r.ExcessNS, r.Periodic, r.list = o.threshold, uint64(len(o.list)), o.excess, o.periodic, o.list
+	r.Intervals.Approximate = r.Intervals.Approximate || o.some
+	if len(o.list) >= 3 {
+		r.PeriodNS = &o.period
+	}
+	return r
+}
+
+// bursts returns the intervals between the begins of bursts, which the gaps part.
+func (x *intervals) bursts(gaps []interval) *intervals {
+	b := &intervals{}
+	b.add(x.first)
+	for _, g := range gaps {
+		b.add(g.end)
+	}
+	b.flush(len(b.times))
+	return b
 }
 
 // outliersOf finds the intervals that stick out.

@@ -87,20 +87,31 @@ type SubmitterWas struct {
 
 // Submission is how regularly a process gave jobs to a ring.
 type Submission struct {
-	DeviceID    *int64 `json:"device_id"`
-	GPU         string `json:"gpu"`
-	Ring        string `json:"ring"`
-	ProcessID   *int64 `json:"process_id"`
-	PID         *int64 `json:"pid"`
-	Process     string `json:"process"`
+	DeviceID  *int64 `json:"device_id"`
+	GPU       string `json:"gpu"`
+	Ring      string `json:"ring"`
+	ProcessID *int64 `json:"process_id"`
+	PID       *int64 `json:"pid"`
+	Process   string `json:"process"`
+	Regularity
+	// Bursts is the same of the begins of bursts, if more than a tenth of the
+	// intervals are outliers: then an outlier ends a burst of submissions (a
+	// frame, a step) and the next begins. null otherwise.
+	Bursts *Regularity `json:"bursts"`
+
+	processID int64
+}
+
+// Regularity is how regularly something comes.
+type Regularity struct {
 	Intervals   Stats  `json:"intervals"`
 	ThresholdNS int64  `json:"outlier_threshold_ns"` // max(1.5 × median, median + 1 ms)
 	Outliers    uint64 `json:"outliers"`             // intervals of at least that
 	ExcessNS    int64  `json:"outlier_excess_ns"`    // by how much they pass the median, summed up
 	PeriodNS    *int64 `json:"outlier_period_ns"`    // median distance of their begins; null below three
 	Periodic    bool   `json:"outlier_periodic"`     // two thirds of the distances are within 20 % of it
-	list        []interval
-	processID   int64
+
+	list []interval // the outliers, in order of time
 }
 
 // DeviceWork is what a GPU did, as one source measured it.

@@ -215,17 +215,11 @@ func (b *Builder) compareGPU(x, y correlate.ID) int {
 func (b *Builder) endSubmissions() {
 	for k, x := range b.submits {
 		x.flush(len(x.times))
-		s := Submission{DeviceID: idPtr(k.device), GPU: b.gpu(k.device), Ring: k.ring, processID: int64(k.process),
-			Intervals: x.dist.stats()}
+		s := Submission{DeviceID: idPtr(k.device), GPU: b.gpu(k.device), Ring: k.ring, processID: int64(k.process), Regularity: x.regularity()}
 		s.ProcessID, s.PID, s.Process = b.process(k.process)
-		s.Intervals.Approximate = s.Intervals.Approximate || x.late
-		if s.Intervals.Count > 0 {
-			o := x.outliersOf(s.Intervals.P50NS)
-			s.ThresholdNS, s.Outliers, s.ExcessNS, s.Periodic, s.list = o.threshold, uint64(len(o.list)), o.excess, o.periodic, o.list
-			s.Intervals.Approximate = s.Intervals.Approximate || o.some
-			if len(o.list) >= 3 {
-				s.PeriodNS = &o.period
-			}
+		if burstShare*s.Outliers > s.Intervals.Count && !s.Intervals.Approximate {
+			r := x.bursts(s.list).regularity()
+			s.Bursts = &r
 		}
 		b.rep.Submissions = append(b.rep.Submissions, s)
 	}

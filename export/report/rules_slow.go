@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/gpurec/gpurec/correlate"
 )
@@ -55,38 +57,49 @@ func (b *Builder) idleFinding(x *Ring, idle, busy int64) Finding {
 
 func (b *Builder) stutter() []Finding {
 	var out []Finding
-	r := &b.rep
-	for i := range r.Submissions {
-		s := &r.Submissions[i]
-		n := s.Intervals.Count
-		if n < stutterLeast || s.Outliers == 0 || float64(s.Outliers) > stutterShare*float64(n) || s.ExcessNS < stutterExcess {
-			continue
+	for i := range b.rep.Submissions {
+		s := &b.rep.Submissions[i]
+		x, what, view := &s.Regularity, "a job", "report_submission_intervals"
+		if s.Bursts != nil {
+			x, what, view = s.Bursts, "a burst of jobs", "report_burst_intervals"
 		}
-		f := rule("stutter")
-		f.Value, f.Unit, f.CostNS = float64(s.Outliers), "count", s.ExcessNS
-		f.DeviceID, f.GPU, f.Ring = s.DeviceID, s.GPU, s.Ring
-		b.who(&f, id(s.ProcessID))
-		worst := s.list[0]
-		for _, o := range s.list {
-			if o.dur() > worst.dur() {
-				worst = o
-			}
+		if x.stutters() {
+			out = append(out, b.stutterFinding(s, x, what, view))
 		}
-		f.StartNS, f.EndNS = &worst.start, &worst.end
-		f.Text = fmt.Sprintf("%s gives jobs to %s every %s (median); %d of %d intervals took %s or more, up to %s", processName(s.Process, s.PID),
-			lower(ringName(s.GPU, s.Ring)), r.dur(s.Intervals.P50NS), s.Outliers, n, r.dur(s.ThresholdNS), r.dur(worst.dur()))
-		switch {
-		case s.Periodic:
-			f.Text += fmt.Sprintf(", and they come about every %s: a periodic stutter.", r.dur(*s.PeriodNS))
-		default:
-			f.Text += ": a stutter without a clear period."
-		}
-		f.Search = "ring " + clean(s.Ring)
-		f.SQL = fmt.Sprintf("SELECT * FROM report_submission_intervals WHERE device_id %s AND ring %s AND process_id %s ORDER BY ns DESC",
-			sqlID(s.DeviceID), sqlText(s.Ring), sqlID(s.ProcessID))
-		out = append(out, f)
 	}
 	return out
+}
+
+// stutters reports whether a few intervals stick out of many.
+func (x *Regularity) stutters() bool {
+	n := x.Intervals.Count
+	return n >= stutterLeast && x.Outliers > 0 && float64(x.Outliers) <= stutterShare*float64(n) && x.ExcessNS >= stutterExcess
+}
+
+func (b *Builder) stutterFinding(s *Submission, x *Regularity, what, view string) Finding {
+	r := &b.rep
+	f := rule("stutter")
+	f.Value, f.Unit, f.CostNS = float64(x.Outliers), "count", x.ExcessNS
+	f.DeviceID, f.GPU, f.Ring = s.DeviceID, s.GPU, s.Ring
+	b.who(&f, id(s.ProcessID))
+	worst := x.list[0]
+	for _, o := range x.list {
+		if o.dur() > worst.dur() {
+			worst = o
+		}
+	}
+	f.StartNS, f.EndNS = &worst.start, &worst.end
+	f.Text = fmt.Sprintf("%s gives %s to %s every %s (median); %d of %d intervals took %s or more, up to %s", processName(s.Process, s.PID), what,
+		lower(ringName(s.GPU, s.Ring)), r.dur(x.Intervals.P50NS), x.Outliers, x.Intervals.Count, r.dur(x.ThresholdNS), r.dur(worst.dur()))
+	if x.Periodic {
+		f.Text += fmt.Sprintf(", and they come about every %s: a periodic stutter.", r.dur(*x.PeriodNS))
+	} else {
+		f.Text += ": a stutter without a clear period."
+	}
+	f.Search = "ring " + clean(s.Ring)
+	f.SQL = fmt.Sprintf("SELECT * FROM %s WHERE device_id %s AND ring %s AND process_id %s ORDER BY ns DESC",
+		view, sqlID(s.DeviceID), sqlText(s.Ring), sqlID(s.ProcessID))
+	return f
 }
 
 func lower(s string) string {
@@ -310,6 +323,33 @@ func (b *Builder) clocksApart() []Finding {
 	f.SQL = "SELECT * FROM gpu_activities WHERE launch_delay_ns < 0 ORDER BY launch_delay_ns"
 	return []Finding{f}
 }
+
+// unaligned names what stands on a clock of its own.
+func (b *Builder) unaligned() []Finding {
+	f := rule("clock_unaligned")
+	var gpus, processes uint64
+	for _, d := range b.devices {
+		if d.Unaligned {
+			gpus++
+		}
+	}
+	for _, i := range b.processIDs() {
+		if b.processes[i].Unaligned {
+			processes++
+			b.who(&f, i)
+		}
+	}
+	if gpus+processes == 0 {
+		return nil
+	}
+	f.Value, f.Unit = float64(gpus+processes), "count"
+	f.Text = fmt.Sprintf("The times of %s and %s are of another clock than the others and could not be converted: compare nothing across.", num(int64(processes))+" processes", count(gpus, "GPU"))
+	f.SQL = "SELECT 'process' AS what, id FROM processes WHERE unaligned UNION ALL SELECT 'device', id FROM devices WHERE unaligned"
+	return []Finding{f}
+}
+
+// processIDs returns the processes, in order.
+func (b *Builder) processIDs() []correlate.ID { return slices.Sorted(maps.Keys(b.processes)) }
 
 func (b *Builder) withoutRecords() []Finding {
 	n := b.unmatchedCount("api_calls", "activity")

@@ -118,15 +118,23 @@ func (r *Report) idleTable() *table {
 }
 
 func (r *Report) submissionTable() *table {
-	t := &table{title: "Time between submissions (late: intervals of at least 1.5 medians and 1 ms more than one)", text: 3,
-		head: []string{"GPU", "ring", "process", "intervals", "p50", "p99", "max", "late", barHead}}
+	t := &table{title: "Time between submissions (late: intervals of at least 1.5 medians and 1 ms more than one)", text: 4,
+		head: []string{"GPU", "ring", "process", "of", "intervals", "p50", "p99", "max", "late", barHead}}
 	for i := range r.Submissions {
 		s := &r.Submissions[i]
 		if s.Intervals.Count == 0 {
 			continue
 		}
-		t.rows = append(t.rows, []string{shortGPU(s.GPU), clipTo(orUnknown(s.Ring), 16), processName(s.Process, s.PID), num(int64(s.Intervals.Count)),
-			r.dur(s.Intervals.P50NS), r.dur(s.Intervals.P99NS), r.dur(s.Intervals.MaxNS), num(int64(s.Outliers)), bars(s.Intervals.Histogram)})
+		for _, x := range []struct {
+			what string
+			*Regularity
+		}{{"job", &s.Regularity}, {"burst", s.Bursts}} {
+			if x.Regularity != nil {
+				v := &x.Intervals
+				t.rows = append(t.rows, []string{shortGPU(s.GPU), clipTo(orUnknown(s.Ring), 16), processName(s.Process, s.PID), x.what, num(int64(v.Count)),
+					r.dur(v.P50NS), r.dur(v.P99NS), r.dur(v.MaxNS), num(int64(x.Outliers)), bars(v.Histogram)})
+			}
+		}
 	}
 	return t
 }

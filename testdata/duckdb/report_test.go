@@ -167,7 +167,49 @@ func compare(t *testing.T, db *sql.DB, rep map[string]any) (figures int) {
 			t.Errorf("%s has %d rows, %s has %d", l.list, found, l.view, len(want))
 		}
 	}
-	return figures + compareIdle(t, db, rep) + compareStats(t, db, rep)
+	return figures + compareBursts(t, db, rep) + compareIdle(t, db, rep) + compareStats(t, db, rep)
+}
+
+// compareBursts holds the regularity of bursts against the view.
+func compareBursts(t *testing.T, db *sql.DB, rep map[string]any) (n int) {
+	keys := []string{"device_id", "ring", "process_id"}
+	want := map[string]map[string]any{}
+	for _, r := range named(t, db, "SELECT * FROM report_bursts") {
+		want[key(r, keys)] = r
+	}
+	for _, x := range rep["submissions"].([]any) {
+		x := x.(map[string]any)
+		b, _ := x["bursts"].(map[string]any)
+		if b == nil {
+			continue
+		}
+		w := want[key(x, keys)]
+		delete(want, key(x, keys))
+		b["interval_count"] = b["intervals"].(map[string]any)["count"]
+		for _, f := range []string{"interval_count", "outlier_threshold_ns", "outliers", "outlier_excess_ns", "outlier_period_ns", "outlier_periodic"} {
+			if n++; w == nil || !same(b[f], w[f]) {
+				t.Errorf("bursts %s: %s is %v, the view says %v", key(x, keys), f, b[f], w)
+			}
+		}
+		for f, q := range map[string]string{"p50_ns": "quantile_disc(ns, 0.5)", "p99_ns": "quantile_disc(ns, 0.99)", "max_ns": "max(ns)", "sum_ns": "sum(ns)::BIGINT"} {
+			got := query(t, db, fmt.Sprintf("SELECT %s FROM report_burst_intervals WHERE device_id IS NOT DISTINCT FROM %s AND coalesce(ring, '') = '%s' AND process_id IS NOT DISTINCT FROM %s",
+				q, null(x["device_id"]), x["ring"], null(x["process_id"])))
+			if n++; !same(b["intervals"].(map[string]any)[f], got[0][0]) {
+				t.Errorf("bursts %s: %s is %v, the view says %v", key(x, keys), f, b["intervals"], got)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("the report lacks bursts: %v", want)
+	}
+	return n
+}
+
+func null(v any) any {
+	if v == nil {
+		return "NULL"
+	}
+	return v
 }
 
 func compareIdle(t *testing.T, db *sql.DB, rep map[string]any) (n int) {
