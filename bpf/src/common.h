@@ -117,7 +117,7 @@ static __noinline int count_loss(u32 group, u64 ts)
 		return 0;
 	if (!l->lost)
 		l->first_ts = ts;
-	l->lost++;
+	__sync_fetch_and_add(&l->lost, 1); /* an interrupt's program may count here too */
 	l->last_ts = ts;
 	return 0;
 }

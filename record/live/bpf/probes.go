@@ -35,22 +35,25 @@ var ioctlBTF = []kernelProbe{
 	{objects.GpurecProgBtfIoctlExit, "raw_syscalls", "sys_exit", objects.IDIoctlExit, objects.GroupIoctl},
 }
 
-// olderSched and newerSched are the two generations: see live.OlderSched.
+// olderSched and newerSched are the two generations: see live.OlderSched. The
+// end of a job's life comes first, when probes are attached and when they are
+// detached: what was seen at the start of a recording is then seen to its end,
+// and what ends as it stops was seen from its begin.
 var olderSched = []kernelProbe{
-	{objects.GpurecProgOnDrmSchedJob, "gpu_scheduler", "drm_sched_job", objects.IDJobQueueOld, objects.GroupSched},
-	{objects.GpurecProgOnDrmRunJob, "gpu_scheduler", "drm_run_job", objects.IDJobRunOld, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedProcessJob, "gpu_scheduler", "drm_sched_process_job", objects.IDJobDoneOld, objects.GroupSched},
+	{objects.GpurecProgOnDrmRunJob, "gpu_scheduler", "drm_run_job", objects.IDJobRunOld, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedJobWaitDep, "gpu_scheduler", "drm_sched_job_wait_dep", objects.IDJobDepOld, objects.GroupSched},
+	{objects.GpurecProgOnDrmSchedJob, "gpu_scheduler", "drm_sched_job", objects.IDJobQueueOld, objects.GroupSched},
 }
 
 var newerSched = []kernelProbe{
-	{objects.GpurecProgOnDrmSchedJobQueue, "gpu_scheduler", "drm_sched_job_queue", objects.IDJobQueue, objects.GroupSched},
-	{objects.GpurecProgOnDrmSchedJobRun, "gpu_scheduler", "drm_sched_job_run", objects.IDJobRun, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedJobDone, "gpu_scheduler", "drm_sched_job_done", objects.IDJobDone, objects.GroupSched},
+	{objects.GpurecProgOnDrmSchedJobRun, "gpu_scheduler", "drm_sched_job_run", objects.IDJobRun, objects.GroupSched},
 	{objects.GpurecProgOnDrmSchedJobAddDep, "gpu_scheduler", "drm_sched_job_add_dep", objects.IDJobDep, objects.GroupSched},
 	// The kernel's own tracepoint handler could crash on this one until late
 	// 2025; a BPF program is given the bare pointers and reads them safely.
 	{objects.GpurecProgOnDrmSchedJobUnschedulable, "gpu_scheduler", "drm_sched_job_unschedulable", objects.IDJobUnschedulable, objects.GroupSched},
+	{objects.GpurecProgOnDrmSchedJobQueue, "gpu_scheduler", "drm_sched_job_queue", objects.IDJobQueue, objects.GroupSched},
 }
 
 var fenceKernelProbes = []kernelProbe{

@@ -135,17 +135,17 @@ func (s *Source) attachAll() error {
 	if err := s.attachTasks(); err != nil {
 		return err
 	}
-	if s.o.wants(GroupAPI) {
-		s.chooseUprobes()
-	}
-	if s.o.wants(GroupIoctl) {
-		s.attachIoctl()
+	if s.o.wants(GroupFence) { // the last of a job's life first: see olderSched
+		s.attachList(fenceKernelProbes)
 	}
 	if s.o.wants(GroupSched) {
 		s.attachSched()
 	}
-	if s.o.wants(GroupFence) {
-		s.attachList(fenceKernelProbes)
+	if s.o.wants(GroupIoctl) {
+		s.attachIoctl()
+	}
+	if s.o.wants(GroupAPI) {
+		s.chooseUprobes()
 	}
 	return s.checkRequired()
 }
