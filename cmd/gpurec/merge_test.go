@@ -308,3 +308,87 @@ func joinedRows(t *testing.T, path string) string {
 	}
 	return string(b)
 }
+
+// Programs as they are: the calls of real profiles as probes would have seen
+// them, on a clock that nothing relates to the profile's (12.345 s and 20 ppm
+// off), a microsecond or two early, one in fifty lost. Where the calls do not
+// tell, the profile may stay unaligned; it must never be aligned wrongly.
+func TestMergeRealPrograms(t *testing.T) {
+	const drift = 20e-6
+	aligned, tried := 0, 0
+	for _, name := range []string{"001-hta-ns-resolution.pt.trace.json.gz", "005-hta-trace-diff-test.json.gz", "024-tracelens-h100-qwen15.json.gz",
+		"026-tracelens-mi300-bert-small.json.gz", "028-tracelens-b200-eager.json.gz", "030-tracelens-torch-compile-triton.json.gz",
+		"032-tracelens-sglang-decode.json.gz", "034-tracelens-vllm-piecewise-graph.json.gz", "038-param-resnet-kineto.json.gz"} {
+		profile := shared(t, "traces", name)
+		dir := t.TempDir()
+		own := filepath.Join(dir, "own.gpurec")
+		must(t, "import", "-q", profile, "-o", own)
+		_, events := readLogFile(t, own)
+		var probes []event.Event
+		var zero event.Time
+		to := func(at event.Time) event.Time {
+			return 12_345_000_000 + (at - zero) + event.Time(float64(at-zero)*drift)
+		}
+		calls := 0
+		for i := range events {
+			e := events[i]
+			s := e.TimeOf(event.FieldStart)
+			if e.Kind != event.KindAPI || e.TID <= 0 || !s.Known() {
+				continue
+			}
+			if zero == 0 {
+				zero = s
+			}
+			if calls++; calls%50 == 0 {
+				continue
+			}
+			p := event.New(event.KindAPI, to(e.Time)+500)
+			p.PID, p.TID, p.Source = e.PID, e.TID, "uprobe:"+e.Str(event.FieldName)
+			p.SetTime(event.FieldStart, to(s)-event.Time(1000+int64(calls*7919%1000)))
+			p.SetStr(event.FieldName, e.Str(event.FieldName))
+			probes = append(probes, p)
+		}
+		if len(probes) < 100 {
+			t.Logf("%s: %d calls only", name, len(probes))
+			continue
+		}
+		tried++
+		log := writeLogFile(t, "run.gpurec", &event.Meta{Clock: event.ClockBoottime}, probes)
+		out := filepath.Join(dir, "all.gpurec")
+		r := gpurec(t, "import", log, profile, "-o", out)
+		if r.code != 0 {
+			t.Fatalf("%s: %s", name, r.stderr)
+		}
+		if strings.Contains(r.stderr, "unaligned") {
+			t.Logf("%s: unaligned, %d calls", name, len(probes))
+			continue
+		}
+		aligned++
+		_, merged := readLogFile(t, out)
+		var want, got []event.Time
+		for i := range events {
+			if events[i].Kind == event.KindGPUActivity {
+				want = append(want, to(events[i].Time))
+			}
+		}
+		for i := range merged {
+			if merged[i].Kind == event.KindGPUActivity {
+				got = append(got, merged[i].Time)
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d activities, want %d", name, len(got), len(want))
+		}
+		worst := event.Time(0)
+		for i := range want {
+			worst = max(worst, want[i]-got[i], got[i]-want[i])
+		}
+		t.Logf("%s: %d calls, worst %d ns: %s", name, len(probes), worst, strings.Split(r.stderr, "\n")[1])
+		if worst > 10_000 {
+			t.Errorf("%s: %d ns off", name, worst)
+		}
+	}
+	if aligned*2 < tried {
+		t.Errorf("%d of %d aligned", aligned, tried)
+	}
+}

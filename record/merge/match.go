@@ -25,14 +25,14 @@ import (
 const (
 	stretch     = 64      // consecutive calls that candidates are taken from
 	maxDeltas   = 1 << 20 // differences looked at for one stretch
-	candidates  = 4
-	window      = 100e3 // ns: calls of one candidate differ by no more
-	searchNear  = 50e6  // ns: how far related clocks may be apart
-	firstHalf   = 50e6  // ns: half of the time that a candidate begins with
+	candidates  = 4       // of each width
+	window      = 100e3   // ns: matched calls differ by no more
+	searchNear  = 50e6    // ns: how far related clocks may be apart
+	firstHalf   = 50e6    // ns: half of the time that a candidate begins with
 	minMatches  = 8
-	minShare    = 0.5   // of the calls that both could have seen
+	minShare    = 0.7   // of the calls that both could have seen
 	maxResidual = 50e3  // ns
-	minSpan     = 1e9   // ns: drift is told over no less
+	driftGain   = 0.8   // of the residual without drift: what it must be with
 	maxDrift    = 1e-3  // ns per ns
 	rivalShare  = 0.9   // of the matches: a candidate as good as this is a rival
 	farApart    = 500e3 // ns: candidates nearer than this are one
@@ -153,7 +153,7 @@ func (x *matcher) best() (fit, bool) {
 				found = append(found, f)
 			}
 		}
-		if len(found) > 0 {
+		if slices.ContainsFunc(found, func(f fit) bool { return float64(f.n) > rivalShare*float64(len(x.calls)) }) {
 			break
 		}
 	}
@@ -163,13 +163,18 @@ func (x *matcher) best() (fit, bool) {
 	slices.SortStableFunc(found, func(a, b fit) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.residual, b.residual))
 	})
-	for _, f := range found[1:] {
-		apart := math.Abs(float64(f.at(found[0].zero) - found[0].offset))
-		if apart > farApart && float64(f.n) >= rivalShare*float64(found[0].n) && f.residual < 2*max(found[0].residual, 1000) {
-			return fit{}, false // a program that repeats itself: no telling
-		}
+	return found[0], !slices.ContainsFunc(found[1:], func(f fit) bool { return x.rivals(&found[0], &f) })
+}
+
+// rivals reports whether f is as good as the best: a program that repeats
+// itself fits in many places. Where the clocks are related already, the best
+// stands if it is also the nearer one to what they say.
+func (x *matcher) rivals(best, f *fit) bool {
+	at := f.at(best.zero)
+	if math.Abs(float64(at-best.offset)) <= farApart || float64(f.n) < rivalShare*float64(best.n) || f.residual >= 2*max(best.residual, 1000) {
+		return false
 	}
-	return found[0], true
+	return !x.near || max(best.offset, -best.offset) > max(at, -at)
 }
 
 func (x *matcher) enough(f *fit) bool {
@@ -195,22 +200,35 @@ func (x *matcher) candidates(run []call) (list []int64) {
 		}
 	}
 	slices.Sort(d)
-	for len(list) < candidates && len(d) > 0 {
+	// Calls that follow each other closely share many differences within a wide
+	// window, at any place; calls far apart share none within a narrow one, as
+	// clocks drift.
+	for _, width := range []int64{5e3, 25e3, window} {
+		list = append(list, crowded(slices.Clone(d), width, min(minMatches, len(run)))...)
+	}
+	slices.Sort(list)
+	return slices.CompactFunc(list, func(a, b int64) bool { return max(a-b, b-a) < 1000 })
+}
+
+// crowded returns where most differences lie within a width, but no fewer than
+// least. They are sorted, and used up.
+func crowded(d []int64, width int64, least int) (list []int64) {
+	for len(list) < candidates {
 		best, from := 0, 0
 		for i, k := 0, 0; k < len(d); k++ {
-			for d[k]-d[i] > window {
+			for d[k]-d[i] > width {
 				i++
 			}
 			if k-i+1 > best {
 				best, from = k-i+1, i
 			}
 		}
-		if best < min(minMatches, len(run)) {
+		if best < least {
 			break
 		}
 		mid := d[from+best/2]
 		list = append(list, mid)
-		d = slices.DeleteFunc(d, func(v int64) bool { return v > mid-farApart && v < mid+farApart })
+		d = slices.DeleteFunc(d, func(v int64) bool { return v > mid-10*width && v < mid+10*width })
 	}
 	return list
 }
@@ -241,10 +259,13 @@ func (x *matcher) grow(f fit) fit {
 	if len(l) == 0 {
 		return fit{}
 	}
-	if span := l[len(l)-1].at - l[0].at; span < minSpan || math.Abs(f.drift)*float64(span) < float64(f.residual) {
-		f.drift = 0
-	}
 	f.settle(l)
+	if still := (fit{zero: f.zero}); f.drift != 0 {
+		still.settle(l)
+		if float64(f.residual) > driftGain*float64(still.residual) {
+			f = still
+		}
+	}
 	f.n, f.possible = len(l), x.possible(&f)
 	return f
 }
