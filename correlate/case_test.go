@@ -1,7 +1,9 @@
 package correlate
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/gpulog"
 )
 
 // A case is a text file: a story in # lines, a section of events, a section
@@ -19,6 +22,7 @@ import (
 type testCase struct {
 	events []event.Event
 	expect []string
+	file   bool // the events are in the order of a file, to be sorted
 }
 
 // splitFields splits at blanks; "…" after = holds blanks.
@@ -56,6 +60,8 @@ func readCase(t *testing.T, file string) testCase {
 			continue
 		case line == "events" || line == "expect":
 			section = line
+		case line == "file":
+			section, c.file = "events", true
 		case section == "events":
 			e, err := parseEvent(line)
 			if err != nil {
@@ -404,10 +410,32 @@ func TestCases(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			c := readCase(t, file)
+			if c.file {
+				c.events = sorted(t, c.events)
+			}
 			r, sum := collect(t, c.events, Options{})
 			checkCase(t, c, r, sum)
 			checkRules(t, r)
 		})
+	}
+}
+
+// sorted puts events in order as readers of logs do.
+func sorted(t *testing.T, events []event.Event) []event.Event {
+	t.Helper()
+	s := gpulog.Sort(&memSource{events: events}, gpulog.SortOptions{})
+	defer s.Close()
+	var out []event.Event
+	var b event.Batch
+	for {
+		err := s.Next(&b)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, b.Events...)
 	}
 }
 

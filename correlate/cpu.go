@@ -53,6 +53,7 @@ func (x *cpuTracker) event(ev *event.Event, t *thread) {
 		x.e.fence.apart(x.e.fence.cpu(ev.CPU))
 		x.switched(ev, c, t)
 	case event.KindSchedWaking, event.KindSchedWakeup:
+		x.e.fence.wake(ev)
 		x.woken(ev)
 	case event.KindIRQEntry:
 		c.irqs = append(c.irqs, IRQ{CPU: int64(ev.CPU), IRQ: optInt(ev, event.FieldIRQ), Name: ev.Str(event.FieldName), StartNS: event.OptTime(ev.Time)})

@@ -140,6 +140,7 @@ func (e *engine) event(ev *event.Event) {
 	if e.identity(ev) {
 		return
 	}
+	e.fence.tick(ev)
 	t := e.ids.thread(ev)
 	if e.unaligned && t.proc != nil {
 		t.proc.row.Unaligned = true

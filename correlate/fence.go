@@ -43,6 +43,7 @@ type fence struct {
 type cpuState struct {
 	signal *fence // last event was the signal of a hardware fence
 	done   *job   // last event was the end of a job
+	wakes  waker  // since the signal of a job's fence there were wake-ups only
 }
 
 type fenceTracker struct {
@@ -216,6 +217,38 @@ func (f *fenceTracker) event(ev *event.Event, t *thread) {
 	}
 }
 
+// waker is a job whose fence signalled, and that fence.
+type waker struct {
+	job ID // 0: none
+	key event.FenceKey
+}
+
+// tick ends what only the events right before this one on its CPU tell.
+func (f *fenceTracker) tick(ev *event.Event) {
+	if ev.CPU >= 0 && int(ev.CPU) < len(f.cpus) && ev.Kind != event.KindSchedWaking && ev.Kind != event.KindSchedWakeup {
+		f.cpus[ev.CPU].wakes.job = 0
+	}
+}
+
+// wake joins a job to the ioctl out of which the signal of its fence wakes a
+// thread. One that blocks in dma_fence_wait has a wait of its own.
+func (f *fenceTracker) wake(ev *event.Event) {
+	if ev.CPU < 0 || int(ev.CPU) >= len(f.cpus) {
+		return
+	}
+	w := &f.cpus[ev.CPU].wakes
+	tid, ok := ev.Int(event.FieldTargetTID)
+	if w.job == 0 || !ok {
+		return
+	}
+	t := f.e.ids.threads[int32(tid)]
+	if t == nil || t.ended || t.ioctl == nil || t.wait != nil || t.ioctl.wokenBy == w.job {
+		return
+	}
+	t.ioctl.wokenBy = w.job
+	f.e.link(RuleJobWake, "jobs", w.job, "ioctls", t.ioctl.row.ID, Adjacent, f.e.fenceText(w.key))
+}
+
 // emitted is the fence that a driver last emitted on a thread.
 type emitted struct {
 	key      event.FenceKey
@@ -265,6 +298,9 @@ func (f *fenceTracker) signalled(x *fence, ev *event.Event, t *thread, c *cpuSta
 	f.apart(c)
 	if c != nil && x.driver != driverSched && x.role != roleFinished && x.role != roleScheduled {
 		c.signal = f.ref(x)
+	}
+	if c != nil && x.jobID != 0 {
+		c.wakes = waker{x.jobID, x.key}
 	}
 	if x.job != nil {
 		f.e.job.fenceSignalled(x.job, x, t)

@@ -15,6 +15,9 @@ const (
 	maxSources = 4
 	maxLate    = 16 // ioctls of a thread that wait for a call around them
 	magicDRM   = 'd'
+
+	magicKFD    = 'K'
+	magicNVIDIA = 'F'
 )
 
 // ioctl is an ioctl from its first event to its row.
@@ -23,6 +26,8 @@ type ioctl struct {
 	fd      *fdState
 	t       *thread
 	jobs    int
+	waits   int                // for fences, in it
+	wokenBy ID                 // job whose fence last woke its thread
 	queued  [4]endingJob       // the first of them
 	sources [maxSources]string // of entries
 	nsrc    int

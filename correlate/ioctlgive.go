@@ -148,9 +148,22 @@ func (x *ioctlTracker) give(i *ioctl) {
 	if r.APICallID == 0 {
 		e.unm.add(note{table: "ioctls", id: r.ID, link: missAPICall, reason: NotRecorded, from: timeOr(r.StartNS), to: timeOr(r.StartNS)})
 	}
+	if r.Role == event.RoleWait.String() && i.waits == 0 && i.wokenBy == 0 {
+		x.noteJob(i)
+	}
 	e.rows.Ioctls = append(e.rows.Ioctls, *r)
 	e.n++
 	x.pool.put(i)
+}
+
+// noteJob says that nothing tells which job an ioctl waited for. Work of KFD
+// and of NVIDIA's RM is no job of a scheduler.
+func (x *ioctlTracker) noteJob(i *ioctl) {
+	n := note{table: "ioctls", id: i.row.ID, link: missJob, reason: NotRecorded, from: timeOr(i.row.StartNS), to: timeOr(i.row.EndNS)}
+	if m := byte(i.row.Cmd >> 8); m == magicKFD || m == magicNVIDIA {
+		n.reason, n.proof = NotPossible, proofNever
+	}
+	x.e.unm.add(n)
 }
 
 // role settles what the ioctl does: as its source or the table says, else a

@@ -23,6 +23,10 @@ func scramble(rnd func(n int) int, at event.Time) event.Event {
 		if rnd(3) == 0 {
 			continue
 		}
+		if f == event.FieldOrigin {
+			e.SetStr(f, append([]driverSpec{{origin: "drm_sched"}, {origin: "amdgpu"}}, driverSpecs...)[rnd(2+len(driverSpecs))].origin)
+			continue
+		}
 		switch f.Spec().Type {
 		case event.TypeString, event.TypeText:
 			e.SetStr(f, []string{"gfx", "drm_sched", "amdgpu", "compute", "cuLaunchKernel"}[rnd(5)])

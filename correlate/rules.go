@@ -15,6 +15,7 @@ const (
 	RuleIoctlWait    = "ioctl-wait"
 	RuleCorrelation  = "correlation-id"
 	RuleResetJob     = "reset-job"
+	RuleJobWake      = "job-wake"
 	RuleSameCall     = "same-call"
 )
 
@@ -43,6 +44,7 @@ var Rules = []RuleSpec{
 	{RuleIoctlWait, 11, "ioctls", "fence_waits", []Confidence{Nested}, "the ioctl open on the thread that waits"},
 	{RuleCorrelation, 12, "api_calls", "gpu_activities", []Confidence{Exact}, "equal correlation id in one process"},
 	{RuleResetJob, 13, "resets", "jobs", []Confidence{Adjacent, Inferred}, "the job was handed to the hardware a second time"},
+	{RuleJobWake, 14, "jobs", "ioctls", []Confidence{Adjacent}, "the signal of the job's fence woke the thread that was in the ioctl"},
 	{RuleSameCall, 14, "api_calls", "api_calls", []Confidence{Exact, Inferred}, "two sources told of the same call; dst is left out of sums"},
 }
 

@@ -77,6 +77,7 @@ func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wa
 	}
 	if t.ioctl != nil {
 		w.row.IoctlID = t.ioctl.row.ID
+		t.ioctl.waits++
 	}
 	return w
 }

@@ -168,10 +168,15 @@ func (f *Finder) link(l *correlate.Link) {
 		}
 		return
 	}
-	if f.want[dst]&up != 0 {
+	woken := l.Rule == correlate.RuleJobWake // an ioctl that waits for many jobs
+	if f.want[dst]&up != 0 && (!woken || dst == f.start) {
 		f.add(src, up)
 	}
-	if f.want[src]&down != 0 {
+	switch {
+	case f.want[src]&down == 0:
+	case woken:
+		f.add(dst, up)
+	default:
 		f.add(dst, down)
 	}
 	if f.want[src] != 0 && f.want[dst] != 0 {
