@@ -42,4 +42,14 @@ type Options struct {
 	// or End, as any other does. nil never interrupts. It may be called from
 	// several goroutines.
 	Interrupted func() error
+	// Window is the part of the trace that is drawn, by formats that draw: what
+	// overlaps it is cut at its edges and says so. Rows outside of it are for
+	// [Filter] to leave out. nil is the whole trace.
+	Window *Window
+	// MaxOutput is how many bytes the output may take; End fails with a
+	// [TooLargeError] beyond it. 0 is no limit.
+	MaxOutput int64
+	// RenderStages and CompressPackets are for Perfetto, see docs/perfetto.md.
+	RenderStages    bool
+	CompressPackets bool
 }

@@ -18,6 +18,8 @@ type File struct {
 	final     string // links resolved; "" for standard output
 	temp      string // name that the file has until then, "" if none
 	interrupt func() error
+	max       int64 // bytes it may take; 0: any number
+	n         int64 // bytes written, those beyond max counted only
 }
 
 // Create opens an output that will stand at path; "-" is standard output. A
@@ -25,7 +27,7 @@ type File struct {
 // this process's user owns the link. What cannot be replaced by a file is
 // refused now, before the work.
 func Create(path string, o Options) (*File, error) {
-	f := &File{name: path, interrupt: o.Interrupted}
+	f := &File{name: path, interrupt: o.Interrupted, max: o.MaxOutput}
 	if path == "-" {
 		f.f, f.name = os.Stdout, "standard output"
 		return f, nil
@@ -122,6 +124,10 @@ func (f *File) Write(p []byte) (int, error) {
 	if err := Interrupted(f.interrupt); err != nil {
 		return 0, err
 	}
+	f.n += int64(len(p))
+	if f.max > 0 && f.n > f.max {
+		return len(p), nil // Commit will fail, and say how much it is
+	}
 	n, err := f.f.Write(p)
 	return n, PlainError(err)
 }
@@ -136,6 +142,10 @@ func Interrupted(f func() error) error {
 
 // Commit gives the file its name.
 func (f *File) Commit() error {
+	if f.max > 0 && f.n > f.max {
+		f.Abort()
+		return &TooLargeError{f.name, f.n, f.max}
+	}
 	if f.final == "" {
 		return nil
 	}

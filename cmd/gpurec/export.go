@@ -1,13 +1,22 @@
 package main
 
 import (
+	"github.com/gpurec/gpurec/export"
 	"github.com/urfave/cli/v2"
 )
 
 func exportFlags() []cli.Flag {
 	return append(inputFlags(),
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: *.pftrace (Perfetto), *.json (Chrome), both also *.gz, DIR/ (Parquet), - (standard output)"},
-		&cli.StringFlag{Name: "format", Usage: "write `FORMAT`, whatever OUT is called: " + exporterNames()})
+		&cli.StringFlag{Name: "format", Usage: "write `FORMAT`, whatever OUT is called: " + exporterNames()},
+		&cli.StringFlag{Name: "from-time", Usage: "leave out what ends before `TIME`: a duration from the start of the trace (1.5s), or nanoseconds of its clock"},
+		&cli.StringFlag{Name: "to-time", Usage: "leave out what begins at or after `TIME`"},
+		&cli.StringSliceFlag{Name: "process", Usage: "leave out other processes than `PID|NAME`; the machine's rows stay (scheduling, idle gaps, resets, losses). Repeatable; NAME may hold *"},
+		&cli.StringSliceFlag{Name: "include", Usage: "write these `TABLE[:CATEGORY]` only, as in api,jobs,activities:kernel: " + export.KindNames()},
+		&cli.StringSliceFlag{Name: "exclude", Usage: "leave these `TABLE[:CATEGORY]` out, as in sched,slices:python*"},
+		&cli.StringFlag{Name: "max-output", Usage: "leave detail out until OUT takes at most `SIZE`, in the order of docs/perfetto.md"},
+		&cli.BoolFlag{Name: "render-stages", Usage: "Perfetto: GPU activities also as render stages, for its GPU plugins; SQL then sees each twice"},
+		&cli.BoolFlag{Name: "compress-packets", Usage: "Perfetto: deflate packets inside the trace, for tools that cannot read .gz"})
 }
 
 func exportCommand() *cli.Command {
@@ -57,19 +66,44 @@ func convert(c *cli.Context, from []string, to string) error {
 			return err
 		}
 	}
-	in, err := openInputs(c, from)
+	sel, err := selectionOf(c, to)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	sink, err := openSink(c, in.name, to)
-	if err != nil {
+	defer sel.close()
+	if from, err = sel.prepare(c, from); err != nil {
 		return err
+	}
+	for {
+		again, err := convertOnce(c, sel, from, to)
+		if !again {
+			return err
+		}
+	}
+}
+
+// convertOnce exports once. again says that the output was too large and that
+// the selection leaves more out now.
+func convertOnce(c *cli.Context, sel *selection, from []string, to string) (again bool, err error) {
+	in, err := openInputs(c, from)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	sink, filter, err := sel.open(c, in.name, to)
+	if err != nil {
+		return false, err
 	}
 	sum, err := correlateInto(c, in, sink)
 	if err != nil {
-		return err
+		return sel.lower(c, filter, err)
+	}
+	if filter != nil {
+		sum = filter.Summary()
+		if s := filter.Text(); s != "" {
+			note(c, "left out: %s", s)
+		}
 	}
 	note(c, "%s: %d events, %s", to, total(sum.Events[:]), rowsLine(sum))
-	return in.result()
+	return false, in.result()
 }

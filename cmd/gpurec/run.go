@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
+	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
 	"github.com/urfave/cli/v2"
 )
@@ -25,7 +26,11 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 		sink.Abort()
 		return nil, err
 	}
-	sum, err := correlate.Run(sorted, correlate.Options{}, func(r *correlate.Rows) error {
+	var src correlate.MetaSource = sorted
+	if s, ok := sink.(interface{ Starts(event.Time) }); ok {
+		src = &tellsStart{sorted, s.Starts}
+	}
+	sum, err := correlate.Run(src, correlate.Options{}, func(r *correlate.Rows) error {
 		if err := interrupted(c.Context); err != nil {
 			return err
 		}
@@ -42,7 +47,7 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 }
 
 // openSink picks and opens the output format.
-func openSink(c *cli.Context, in, out string) (export.Sink, error) {
+func openSink(c *cli.Context, in, out string, also func(*export.Options)) (export.Sink, error) {
 	mem, err := sortMemory(c)
 	if err != nil {
 		return nil, err
@@ -64,7 +69,9 @@ func openSink(c *cli.Context, in, out string) (export.Sink, error) {
 	if err := replaceable(in, out); err != nil {
 		return nil, err
 	}
-	return f.New(filepath.Clean(out), outputOptions(c, mem))
+	o := outputOptions(c, mem)
+	also(&o)
+	return f.New(filepath.Clean(out), o)
 }
 
 func outputOptions(c *cli.Context, mem int64) export.Options {

@@ -155,6 +155,19 @@ func (d *outputDir) writeViews() error {
 	return os.WriteFile(filepath.Join(d.tmp, "views.sql"), []byte(viewsSQL()), 0o666)
 }
 
+// size is how many bytes the files take.
+func (d *outputDir) size() (sum int64, err error) {
+	entries, err := os.ReadDir(d.tmp)
+	for _, e := range entries {
+		st, serr := e.Info()
+		if serr != nil {
+			return 0, serr
+		}
+		sum += st.Size()
+	}
+	return sum, err
+}
+
 // commit gives the directory its name. What stood there is moved aside first,
 // and back again if that name cannot be had.
 func (d *outputDir) commit() error {

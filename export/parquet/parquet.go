@@ -129,6 +129,9 @@ func (s *Sink) finish(sum *correlate.Summary) error {
 	if err := s.dir.writeViews(); err != nil {
 		return err
 	}
+	if err := s.fits(); err != nil {
+		return err
+	}
 	return s.dir.commit()
 }
 
@@ -155,6 +158,18 @@ func (s *Sink) finishTables(meta []keyValue) error {
 	return nil
 }
 
+// fits says if the files take more than is allowed.
+func (s *Sink) fits() error {
+	if s.o.MaxOutput <= 0 {
+		return nil
+	}
+	size, err := s.dir.size()
+	if err == nil && size > s.o.MaxOutput {
+		err = &export.TooLargeError{Name: filepath.Clean(s.path), Size: size, Limit: s.o.MaxOutput}
+	}
+	return err
+}
+
 // Abort removes what was written. After End it does nothing.
 func (s *Sink) Abort() {
 	for _, t := range s.tables {
@@ -167,6 +182,9 @@ func (s *Sink) Abort() {
 func (s *Sink) wrap(err error) error {
 	if err == nil {
 		return nil
+	}
+	if large := (*export.TooLargeError)(nil); errors.As(err, &large) {
+		return err
 	}
 	return fmt.Errorf("write %s: %w", filepath.Clean(s.path), export.PlainError(err))
 }

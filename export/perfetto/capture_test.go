@@ -228,3 +228,75 @@ func decode(t *testing.T, rep *check.Report, file string) {
 		t.Errorf("protoc finds an unknown field: %q", m)
 	}
 }
+
+// Windows of a real capture hold what overlaps them, counted apart from the
+// rows themselves, and the checker finds nothing.
+func TestCaptureWindows(t *testing.T) {
+	in := filepath.Join(capture(t, "6.12.117+deb12-amd64"), "trace.txt")
+	var all correlate.Rows
+	sum := correlated(t, in, func(r *correlate.Rows) error {
+		all.Ioctls = append(all.Ioctls, r.Ioctls...)
+		all.FenceWaits = append(all.FenceWaits, r.FenceWaits...)
+		return nil
+	})
+	for _, part := range []float64{0, 0.2, 0.5, 0.9} {
+		from := int64(sum.Start) + int64(part*float64(sum.End-sum.Start))
+		to := from + int64(sum.End-sum.Start)/10
+		w := &export.Window{From: export.Edge{Set: true, Relative: true, NS: from - int64(sum.Start)}, To: export.Edge{Set: true, NS: to}}
+		out := filepath.Join(t.TempDir(), "x.pftrace")
+		sink, err := perfetto.New(out, export.Options{Window: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := export.NewFilter(sink, export.FilterOptions{Window: w})
+		f.Starts(sum.Start)
+		if err := f.Begin(&sum.Meta); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.End(correlated(t, in, f.Write)); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := check.File(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rep.Err(); err != nil {
+			t.Error(err)
+		}
+		overlaps := func(start, end correlate.OptTime) int {
+			if int64(start.V) < to && (int64(end.V) > from || int64(start.V) == from || !end.OK) {
+				return 1
+			}
+			return 0
+		}
+		ioctls, waits := 0, 0
+		for i := range all.Ioctls {
+			ioctls += overlaps(all.Ioctls[i].StartNS, all.Ioctls[i].EndNS)
+		}
+		for i := range all.FenceWaits {
+			waits += overlaps(all.FenceWaits[i].StartNS, all.FenceWaits[i].EndNS)
+		}
+		if rep.Categories["ioctl"] != ioctls || rep.Categories["fence_wait"] != waits {
+			t.Errorf("from %.1f: %d ioctls and %d waits, not %d and %d", part, rep.Categories["ioctl"], rep.Categories["fence_wait"], ioctls, waits)
+		}
+	}
+}
+
+func correlated(t *testing.T, in string, emit func(*correlate.Rows) error) *correlate.Summary {
+	t.Helper()
+	f, err := os.Open(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	src, err := ftracetext.Format().Open(importer.Input{Name: in, R: f}, importer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	sum, err := correlate.Run(src, correlate.Options{}, emit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}

@@ -48,6 +48,14 @@ func (pic *Picture) addSched(r *correlate.Sched) error {
 		return nil
 	}
 	e := cpuEvent{CPU: r.CPU, TID: r.TID.V, Prio: prioOf(r.Prio), Comm: r.Comm}
+	c := &pic.m.clip
+	if start != never && start < c.from { // who ran before it is outside
+		start = c.from
+		r = &correlate.Sched{PrevComm: "swapper", EndState: r.EndState, WakeupNS: r.WakeupNS, WakerTID: r.WakerTID}
+	}
+	if end > c.to { // it leaves outside
+		end = never
+	}
 	if start != never {
 		e.Time, e.Op = start, opCome
 		e.PrevTID, e.PrevPrio, e.PrevComm, e.PrevState = r.PrevTID.V, prioOf(r.PrevPrio), r.PrevComm, r.PrevState
@@ -61,7 +69,7 @@ func (pic *Picture) addSched(r *correlate.Sched) error {
 			return err
 		}
 	}
-	if wake := timeOf(r.WakeupNS); wake != never {
+	if wake := timeOf(r.WakeupNS); wake != never && wake >= c.from && wake <= c.to {
 		e.Time, e.Op, e.PrevTID = wake, opWake, -1
 		if r.WakerTID.OK {
 			e.PrevTID = r.WakerTID.V

@@ -94,6 +94,9 @@ func newDrawer(o *Picture, pen Pen, sum *correlate.Summary) *drawer {
 	if o.m.min != never { // rows may begin before the first event: complete ones are told at their end
 		d.start, d.end = min(d.start, o.m.min), max(d.end, o.m.max)
 	}
+	if c := &o.m.clip; o.o.Window != nil {
+		d.start, d.end = c.time(d.start), c.time(d.end)
+	}
 	return d
 }
 

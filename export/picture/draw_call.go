@@ -16,8 +16,8 @@ func (d *drawer) endOf(start, end int64, kind string, p *Process) (at int64, how
 		}
 		return end, ""
 	}
-	if kind == "killed" && p != nil && p.end != never && p.end >= start {
-		return p.end, kind
+	if kind == "killed" && p != nil && p.end != never && (p.end >= start || start == d.m.clip.from) {
+		return max(min(p.end, d.m.clip.to), start), kind
 	}
 	return d.clip(start, end), "after_stop"
 }
@@ -68,6 +68,7 @@ func (d *drawer) drawAPI(r *correlate.APICall, k *key) {
 		d.pen.Uint(argBytes, r.Bytes.V)
 	}
 	d.argDur(argCorrelationID, r.CorrelationID)
+	d.argClip(r.StartNS, r.EndNS)
 	d.callTail(t, how, d.m.reason(tabAPI, r.ID), overlaps, !r.StartNS.OK)
 	d.flows(slotAPI, r.ID)
 	d.pen.Done()
@@ -106,7 +107,8 @@ func (d *drawer) drawIoctl(r *correlate.Ioctl, k *key) {
 	d.pen.Str(argRole, r.Role)
 	d.argDur(argResult, r.Result)
 	d.argDur(argErrno, r.Errno)
-	if r.APICallID != 0 {
+	d.argClip(r.StartNS, r.EndNS)
+	if s := d.m.apis.get(r.APICallID); s != nil && s.ok {
 		d.pen.Int(argAPICallID, int64(r.APICallID))
 	}
 	d.callTail(t, how, d.m.reason(tabIoctl, r.ID), overlaps, !r.StartNS.OK)
@@ -165,6 +167,7 @@ func (d *drawer) drawWait(r *correlate.FenceWait, k *key) {
 	d.waitArgs(r)
 	d.argDur(argWaitNS, r.WaitNS)
 	d.argDur(argWakeNS, r.WakeNS)
+	d.argClip(r.StartNS, r.EndNS)
 	if sig := timeOf(r.SignalNS); sig != never && sig <= k.start {
 		d.pen.True(argAlreadySignalled)
 	}
@@ -230,6 +233,7 @@ func (d *drawer) drawWoken(k *wake) {
 	}
 	d.waitArgs(&k.r)
 	d.argDur(argWakeNS, k.r.WakeNS)
+	d.argClip(k.r.SignalNS, k.r.EndNS)
 	d.links(tabWait, k.r.ID, waitLink)
 	d.flows(slotWoken, k.r.ID)
 	d.pen.Done()
@@ -250,6 +254,7 @@ func (d *drawer) drawSlice(r *correlate.Slice, k *key) {
 	d.pen.CategoryText(firstOf(r.Category, "slice"))
 	d.pen.Int(argSliceID, int64(r.ID))
 	d.pen.Text(argArgs, r.Args)
+	d.argClip(r.StartNS, r.EndNS)
 	how := ""
 	if k.end == forever {
 		how = "after_stop"

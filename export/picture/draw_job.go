@@ -209,6 +209,7 @@ func (d *drawer) drawQueued(o *openJob) {
 	d.jobArgs(o)
 	d.argDur(argQueueDelayNS, r.QueueDelayNS)
 	d.argDur(argHWQueueNS, r.HWQueueNS)
+	d.argJobClip(r)
 	if alone {
 		if r.Error.OK && r.Error.V != 0 {
 			d.pen.Int(argError, r.Error.V)
@@ -230,10 +231,11 @@ func (d *drawer) drawRunning(o *openJob) {
 	d.argDur(argQueueDelayNS, r.QueueDelayNS)
 	d.argDur(argHWQueueNS, r.HWQueueNS)
 	d.argDur(argDeviceTimeNS, r.DeviceTimeNS)
-	if r.IoctlID != 0 {
+	d.argJobClip(r)
+	if s := d.m.ioctls.get(r.IoctlID); s != nil && s.ok {
 		d.pen.Int(argIoctlID, int64(r.IoctlID))
 	}
-	if r.APICallID != 0 {
+	if s := d.m.apis.get(r.APICallID); s != nil && s.ok {
 		d.pen.Int(argAPICallID, int64(r.APICallID))
 	}
 	if r.Error.OK && r.Error.V != 0 {

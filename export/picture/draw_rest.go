@@ -39,6 +39,7 @@ func (d *drawer) drawActivity(r *correlate.GPUActivity, k *key) {
 	}
 	d.argDur(argCorrelationID, r.CorrelationID)
 	d.argDur(argDurNS, r.DurNS)
+	d.argClip(r.StartNS, r.EndNS)
 	d.links(tabActivity, r.ID, apiLink)
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabActivity, r.ID))
 	d.flows(slotActivity, r.ID)
@@ -98,7 +99,7 @@ func (d *drawer) planActivities() error {
 		if v == nil || len(v.rings) > 0 {
 			return nil
 		}
-		s, e, _ := activitySpan(r)
+		s, e, _ := d.m.clip.activity(r)
 		v.addBusy(d, s, e)
 		at := s
 		if c := d.m.apis.get(r.APICallID); c != nil && c.ok && c.start <= s {
@@ -135,6 +136,7 @@ func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {
 		d.pen.Int(argNextJobID, int64(r.JobID))
 	}
 	d.pen.Int(argDurNS, k.end-k.start)
+	d.argClip(r.StartNS, r.EndNS)
 	if r.SubmitterWas != "" {
 		if j := d.m.jobs.get(r.JobID); j != nil && j.thread != nil {
 			d.pen.Str(argSubmitter, strings.TrimSpace(j.thread.Name+" "+strconv.FormatInt(j.thread.TID, 10)))
@@ -166,6 +168,7 @@ func (d *drawer) drawLoss(r *correlate.Loss, k *key) {
 	if r.Count.OK {
 		d.pen.Uint(argCount, r.Count.V)
 	}
+	d.argClip(r.StartNS, r.EndNS)
 	d.pen.Str(argRemedy, r.Remedy)
 	d.pen.Done()
 }

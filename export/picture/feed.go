@@ -59,35 +59,35 @@ func (f *feedOf[T]) err() error { return f.failed }
 // openFeeds lists the sources.
 func (d *drawer) openFeeds() {
 	addFeed(d, d.rows.slices, func(r *correlate.Slice, k *key) {
-		k.start, k.end, _ = sliceSpan(r)
+		k.start, k.end, _ = d.m.clip.slice(r)
 		k.depth, k.id = int32(r.Depth), int64(r.ID)
 	}, (*drawer).drawSlice)
 	addFeed(d, d.rows.apis, func(r *correlate.APICall, k *key) {
-		k.start, k.end, _ = apiSpan(r)
+		k.start, k.end, _ = d.m.clip.api(r)
 		k.depth, k.id = 1000+int32(r.Depth), int64(r.ID)
 	}, (*drawer).drawAPI)
 	addFeed(d, d.rows.ioctls, func(r *correlate.Ioctl, k *key) {
-		k.start, k.end, _ = ioctlSpan(r)
+		k.start, k.end, _ = d.m.clip.ioctl(r)
 		k.depth, k.id = 1<<20, int64(r.ID)
 	}, (*drawer).drawIoctl)
 	addFeed(d, d.rows.jobs, func(r *correlate.Job, k *key) {
-		k.start, _ = jobSpan(r)
+		k.start, _ = d.m.clip.job(r)
 		k.end, k.class, k.id = forever, classQueued, int64(r.ID)
 	}, (*drawer).drawJob)
 	addFeed(d, d.rows.activities, func(r *correlate.GPUActivity, k *key) {
-		k.start, k.end, _ = activitySpan(r)
+		k.start, k.end, _ = d.m.clip.activity(r)
 		k.class, k.id = classRunning, int64(r.ID)
 	}, (*drawer).drawActivity)
 	addFeed(d, d.rows.waits, func(r *correlate.FenceWait, k *key) {
-		k.start, k.end, _ = waitSpan(r)
+		k.start, k.end, _ = d.m.clip.wait(r)
 		k.class, k.id = classWait, int64(r.ID)
 	}, (*drawer).drawWait)
 	addFeed(d, d.rows.gaps, func(r *correlate.IdleGap, k *key) {
-		k.start, k.end, _ = gapSpan(r)
+		k.start, k.end, _ = d.m.clip.gap(r)
 		k.class = classRest
 	}, (*drawer).drawGap)
 	addFeed(d, d.rows.losses, func(r *correlate.Loss, k *key) {
-		k.start, k.end, _ = lossSpan(r)
+		k.start, k.end, _ = d.m.clip.loss(r)
 		k.class, k.id = classRest, int64(r.ID)
 	}, (*drawer).drawLoss)
 	addFeed(d, d.launches, func(l *launch, k *key) {

@@ -220,6 +220,7 @@ type model struct {
 	nodes    []flowNode
 	flowHead [numSlots]idTable[uint32]
 
+	clip     clip
 	min, max int64 // of the times of all rows
 	counters event.Counters
 }
@@ -248,7 +249,8 @@ type ringKey struct {
 func newModel() *model {
 	return &model{
 		procs: map[procKey]*Process{}, devices: map[correlate.ID]*Device{}, rings: map[ringKey]*ring{},
-		min: never, max: never, words: []string{""}, wordIDs: map[string]uint8{"": 0},
+		clip: clip{math.MinInt64, math.MaxInt64},
+		min:  never, max: never, words: []string{""}, wordIDs: map[string]uint8{"": 0},
 	}
 }
 

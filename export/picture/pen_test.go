@@ -162,9 +162,26 @@ func (s *strict) Err() error { return nil }
 // draw gives rows to a picture and that to the strict pen.
 func draw(t *testing.T, rows *correlate.Rows, end int64) *strict {
 	t.Helper()
-	p := New(export.Options{TempDir: t.TempDir(), MaxMemory: 1 << 20})
+	return drawPart(t, rows, end, nil)
+}
+
+// writes is a sink that only gives rows to a picture.
+type writes struct{ *Picture }
+
+func (writes) Begin(*event.Meta) error      { return nil }
+func (writes) End(*correlate.Summary) error { return nil }
+func (writes) Abort()                       {}
+
+// drawPart is draw of a window.
+func drawPart(t *testing.T, rows *correlate.Rows, end int64, w *export.Window) *strict {
+	t.Helper()
+	p := New(export.Options{TempDir: t.TempDir(), MaxMemory: 1 << 20, Window: w})
 	defer p.Close()
-	if err := p.Write(rows); err != nil {
+	f := export.NewFilter(writes{p}, export.FilterOptions{Window: w})
+	if err := f.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.End(&correlate.Summary{}); err != nil {
 		t.Fatal(err)
 	}
 	s := &strict{t: t, open: map[*Track][]int64{}, flows: map[uint64]int{}, values: map[*Track]int64{}}
@@ -190,7 +207,10 @@ func TestPenContract(t *testing.T) {
 	}
 	for seed := range n {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			draw(t, picturetest.Any(rand.New(rand.NewPCG(uint64(seed), 1))), 250)
+			r := rand.New(rand.NewPCG(uint64(seed), 1))
+			draw(t, picturetest.Any(r), 250)
+			from := r.Int64N(150)
+			drawPart(t, picturetest.Any(r), 250, &export.Window{From: export.Edge{Set: true, NS: from}, To: export.Edge{Set: true, NS: from + r.Int64N(100)}})
 		})
 	}
 }

@@ -28,7 +28,8 @@ func New(o export.Options) *Picture {
 	if o.MaxMemory <= 0 {
 		o.MaxMemory = 256 << 20
 	}
-	return &Picture{o: o, m: newModel(), rows: newRowSorters(o.MaxMemory, o.TempDir)}
+	m := newModel()
+	return &Picture{o: o, m: m, rows: newRowSorters(o.MaxMemory, o.TempDir, &m.clip)}
 }
 
 // Draw draws everything that was given. It is called once, after the last Write.

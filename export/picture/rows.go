@@ -74,73 +74,38 @@ func rowSpan(start, end correlate.OptTime, kind string) (s, e int64, ok bool) {
 	}
 }
 
-func apiSpan(r *correlate.APICall) (s, e int64, ok bool) {
-	return rowSpan(r.StartNS, r.EndNS, r.EndKind)
-}
-
-func ioctlSpan(r *correlate.Ioctl) (s, e int64, ok bool) {
-	return rowSpan(r.StartNS, r.EndNS, r.EndKind)
-}
-
-func waitSpan(r *correlate.FenceWait) (s, e int64, ok bool) {
-	return rowSpan(r.StartNS, r.EndNS, r.EndKind)
-}
-
-func activitySpan(r *correlate.GPUActivity) (s, e int64, ok bool) {
-	return rowSpan(r.StartNS, r.EndNS, "lost")
-}
-
-func sliceSpan(r *correlate.Slice) (s, e int64, ok bool) { return rowSpan(r.StartNS, r.EndNS, "") }
-
-func lossSpan(r *correlate.Loss) (s, e int64, ok bool) { return rowSpan(r.StartNS, r.EndNS, "lost") }
-
-func gapSpan(r *correlate.IdleGap) (s, e int64, ok bool) {
-	return rowSpan(r.StartNS, r.EndNS, "lost")
-}
-
-// jobSpan is the first time that is known of a job.
-func jobSpan(r *correlate.Job) (s int64, ok bool) {
-	s = forever
-	for _, t := range []correlate.OptTime{r.QueuedNS, r.DeviceStartNS, r.RunNS} {
-		if v := timeOf(t); v != never {
-			s, ok = min(s, v), true
-		}
-	}
-	return s, ok
-}
-
-func newRowSorters(budget int64, dir string) *rowSorters {
+func newRowSorters(budget int64, dir string, c *clip) *rowSorters {
 	s := &rowSorters{budget: budget}
 	s.apis = sorterOf(s, dir, func(r *correlate.APICall) (int64, int64, int64, int64) {
-		b, e, _ := apiSpan(r)
+		b, e, _ := c.api(r)
 		return b, e, r.Depth, int64(r.ID)
 	})
 	s.ioctls = sorterOf(s, dir, func(r *correlate.Ioctl) (int64, int64, int64, int64) {
-		b, e, _ := ioctlSpan(r)
+		b, e, _ := c.ioctl(r)
 		return b, e, 0, int64(r.ID)
 	})
 	s.waits = sorterOf(s, dir, func(r *correlate.FenceWait) (int64, int64, int64, int64) {
-		b, e, _ := waitSpan(r)
+		b, e, _ := c.wait(r)
 		return b, e, 0, int64(r.ID)
 	})
 	s.jobs = sorterOf(s, dir, func(r *correlate.Job) (int64, int64, int64, int64) {
-		b, _ := jobSpan(r)
+		b, _ := c.job(r)
 		return b, 0, 0, int64(r.ID)
 	})
 	s.activities = sorterOf(s, dir, func(r *correlate.GPUActivity) (int64, int64, int64, int64) {
-		b, e, _ := activitySpan(r)
+		b, e, _ := c.activity(r)
 		return b, e, 0, int64(r.ID)
 	})
 	s.slices = sorterOf(s, dir, func(r *correlate.Slice) (int64, int64, int64, int64) {
-		b, e, _ := sliceSpan(r)
+		b, e, _ := c.slice(r)
 		return b, e, r.Depth, int64(r.ID)
 	})
 	s.gaps = sorterOf(s, dir, func(r *correlate.IdleGap) (int64, int64, int64, int64) {
-		b, e, _ := gapSpan(r)
+		b, e, _ := c.gap(r)
 		return b, e, int64(r.DeviceID), int64(r.JobID)
 	})
 	s.losses = sorterOf(s, dir, func(r *correlate.Loss) (int64, int64, int64, int64) {
-		b, e, _ := lossSpan(r)
+		b, e, _ := c.loss(r)
 		return b, e, 0, int64(r.ID)
 	})
 	s.counters = sorterOf(s, dir, func(r *correlate.Counter) (int64, int64, int64, int64) {

@@ -9,6 +9,9 @@ import (
 // what other rows will need of them.
 func (pic *Picture) Write(r *correlate.Rows) error {
 	m := pic.m
+	if pic.o.Window != nil { // its edges may count from the start, which the first rows tell
+		m.clip.from, m.clip.to = pic.o.Window.Bounds()
+	}
 	for i := range r.APICalls {
 		if err := pic.addAPI(&r.APICalls[i]); err != nil {
 			return err
@@ -71,7 +74,7 @@ func (pic *Picture) writeGPU(r *correlate.Rows) error {
 	m := pic.m
 	for i := range r.IdleGaps {
 		x := &r.IdleGaps[i]
-		from, to, ok := gapSpan(x)
+		from, to, ok := m.clip.gap(x)
 		m.seeIf(ok, from, to)
 		if ok && x.Ring != "" {
 			m.ring(x.DeviceID, x.Ring)
@@ -84,7 +87,7 @@ func (pic *Picture) writeGPU(r *correlate.Rows) error {
 	}
 	for i := range r.Losses {
 		x := &r.Losses[i]
-		from, to, ok := lossSpan(x)
+		from, to, ok := m.clip.loss(x)
 		m.seeIf(ok, from, to)
 		if err := push(pic, pic.rows.losses, x, ok); err != nil {
 			return err
@@ -105,7 +108,7 @@ func (pic *Picture) writeHost(r *correlate.Rows) error {
 	m := pic.m
 	for i := range r.Slices {
 		x := &r.Slices[i]
-		s, e, ok := sliceSpan(x)
+		s, e, ok := m.clip.slice(x)
 		m.seeIf(ok, s, e)
 		if ok && x.Track == "" {
 			m.thread(x.ProcessID, x.PID, x.TID).touch(s)
@@ -171,7 +174,7 @@ func push[T any](pic *Picture, to *export.Sorter[T], row *T, ok bool) error {
 }
 
 func (pic *Picture) addAPI(r *correlate.APICall) error {
-	s, e, ok := apiSpan(r)
+	s, e, ok := pic.m.clip.api(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
 		*pic.m.apis.put(r.ID) = span{s, e, true}
@@ -181,7 +184,7 @@ func (pic *Picture) addAPI(r *correlate.APICall) error {
 }
 
 func (pic *Picture) addIoctl(r *correlate.Ioctl) error {
-	s, e, ok := ioctlSpan(r)
+	s, e, ok := pic.m.clip.ioctl(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
 		*pic.m.ioctls.put(r.ID) = span{s, e, true}
@@ -191,7 +194,7 @@ func (pic *Picture) addIoctl(r *correlate.Ioctl) error {
 }
 
 func (pic *Picture) addWait(r *correlate.FenceWait) error {
-	s, e, ok := waitSpan(r)
+	s, e, ok := pic.m.clip.wait(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
 		i := waitInfo{start: s, woken: never, ok: true}
@@ -205,7 +208,7 @@ func (pic *Picture) addWait(r *correlate.FenceWait) error {
 }
 
 func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
-	s, e, ok := activitySpan(r)
+	s, e, ok := pic.m.clip.activity(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
 		*pic.m.activities.put(r.ID) = span{s, e, true}
@@ -217,7 +220,7 @@ func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
 
 func (pic *Picture) addJob(r *correlate.Job) error {
 	m := pic.m
-	at, ok := jobSpan(r)
+	at, ok := m.clip.job(r)
 	if !ok || r.ID <= 0 {
 		return push(pic, pic.rows.jobs, r, false)
 	}
@@ -249,6 +252,7 @@ func (pic *Picture) addJob(r *correlate.Job) error {
 			j.flags |= jobOpen
 		}
 	}
+	m.clip.jobTimes(j)
 	m.see(at, max(at, j.done, j.finished))
 	j.ring = m.ring(r.DeviceID, r.Ring)
 	j.ring.jobs = true

@@ -340,14 +340,14 @@ func (c *checker) duration(x *Slice) {
 		return
 	}
 	for cat, arg := range map[string]string{"job.running": "device_time_ns", "fence_wait": "wait_ns", "fence_wake": "wake_ns", "gpu_idle": "dur_ns"} {
-		if x.Category != cat || x.Str("end") != "" {
+		if x.Category != cat || x.Str("end") != "" || x.Str("clipped") != "" {
 			continue
 		}
 		if v, ok := x.Int(arg); ok && v != x.End-x.Start {
 			c.problem("duration", "%s %q at %d is %d long, but %s is %d", cat, x.Name, x.Start, x.End-x.Start, arg, v)
 		}
 	}
-	if v, ok := x.Int("dur_ns"); ok && strings.HasPrefix(x.Category, "gpu_activity.") && v != x.End-x.Start {
+	if v, ok := x.Int("dur_ns"); ok && strings.HasPrefix(x.Category, "gpu_activity.") && x.Str("clipped") == "" && v != x.End-x.Start {
 		c.problem("duration", "%q at %d is %d long, but dur_ns is %d", x.Name, x.Start, x.End-x.Start, v)
 	}
 }

@@ -164,10 +164,20 @@ func (c *checker) disjoint(rule string, t *Track) {
 	}
 }
 
+// leftOut reports whether the trace says that it leaves such rows out.
+func (c *checker) leftOut(anomaly string) bool {
+	for _, x := range c.rep.Instants {
+		if x.Category == "anomaly" && x.Name == anomaly {
+			return true
+		}
+	}
+	return false
+}
+
 // tiles checks that running and idle slices fill the time from the first device
 // start to the last done.
 func (c *checker) tiles(r *ring) {
-	if r.lost || r.open || len(r.track.Slices) == 0 {
+	if r.lost || r.open || len(r.track.Slices) == 0 || c.leftOut("left_out_process") || c.leftOut("left_out_kind") || c.leftOut("left_out_size") {
 		return
 	}
 	all := append([]*Slice(nil), r.track.Slices...)
@@ -181,6 +191,9 @@ func (c *checker) tiles(r *ring) {
 		return all[i].End < all[j].End
 	})
 	at := r.track.Slices[0].Start
+	if c.leftOut("left_out_time") {
+		at = min(at, all[0].Start) // a gap that is cut
+	}
 	for _, x := range all {
 		if x.Start != at {
 			c.problem("idle", "%s: %q starts at %d, the one before ends at %d", r.track.Path(), x.Name, x.Start, at)
@@ -203,7 +216,11 @@ func (c *checker) changes(r *ring, jobs map[int64]*job) map[int64]float64 {
 			if !ok1 || !ok2 {
 				c.problem("backlog", "%s: a hidden job at %d does not say when it was queued", r.track.Path(), x.Start)
 			}
-			delta[x.Start-hw-delay]++
+			if s := x.Str("clipped"); s != "" && r.backlog != nil && len(r.backlog.Samples) > 0 {
+				delta[max(x.Start-hw-delay, r.backlog.Samples[0].Time)]++ // queued before the window
+			} else {
+				delta[x.Start-hw-delay]++
+			}
 		default:
 			continue // nobody saw it queued
 		}
