@@ -70,6 +70,9 @@ func openParts(c *cli.Context, all *input, paths []string) ([]merge.Input, error
 		all.parts = append(all.parts, in)
 		all.close = append(all.close, in.Close)
 		name := filepath.Base(p)
+		if p == "-" {
+			name = "standard input"
+		}
 		if bases[name] {
 			name = fmt.Sprintf("%s#%d", name, i+1)
 		}
