@@ -21,7 +21,7 @@ const (
 )
 
 func driverTracepoints() []tracepoint {
-	var l []tracepoint
+	l := []tracepoint{consoleTracepoint()}
 	for _, t := range [][]tracepoint{
 		i915Tracepoints(), xeTracepoints(), virtioTracepoints(), msmTracepoints(), v3dTracepoints(),
 		limaTracepoints(), kgslTracepoints(), maliTracepoints(), driverCounters(),
