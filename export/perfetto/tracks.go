@@ -88,7 +88,7 @@ func (w *trackWriter) describe(t *picture.Track) {
 }
 
 func (w *trackWriter) process(p *picture.Process) []byte {
-	b := appendUint(nil, 1, w.ids.id(p.PID))
+	b := appendUint(nil, 1, w.ids.id(p.Shown))
 	if name := p.Label(); name != "" {
 		b = appendString(b, 6, valid(name))
 	}
@@ -102,7 +102,7 @@ func (w *trackWriter) process(p *picture.Process) []byte {
 }
 
 func (w *trackWriter) thread(t *picture.Thread) []byte {
-	b := appendUint(nil, 1, w.ids.id(t.Process.PID))
+	b := appendUint(nil, 1, w.ids.id(t.Process.Shown))
 	b = appendUint(b, 2, w.ids.id(t.TID))
 	if t.Name != "" {
 		b = appendString(b, 5, valid(t.Name))

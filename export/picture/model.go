@@ -2,6 +2,7 @@ package picture
 
 import (
 	"math"
+	"strings"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/record/event"
@@ -31,7 +32,12 @@ type Process struct {
 	Started  event.Opt[event.Time]
 	Inferred bool // PID is a thread id
 	Threads  map[int64]*Thread
+	// Shown is PID, or a negative number of its own where a process of another
+	// machine, which comes first, has that PID.
+	Shown int64
 
+	place    place
+	where    string // its place, where the trace shows several
 	end      int64
 	first    int64 // first GPU event
 	rank     int32
@@ -43,10 +49,14 @@ type Process struct {
 
 // Label is the name as a UI shows it, before the pid.
 func (p *Process) Label() string {
-	if p.Inferred && p.Name != "" {
-		return p.Name + " (tid)"
+	name := p.Name
+	if p.Inferred && name != "" {
+		name += " (tid)"
 	}
-	return p.Name
+	if p.where != "" {
+		name = strings.TrimLeft(name+" ["+p.where+"]", " ")
+	}
+	return name
 }
 
 // KernelThread reports whether the process is one of the kernel's.

@@ -240,6 +240,7 @@ func (d *drawer) planProcs() {
 		}
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.ID, b.ID), cmp.Compare(a.PID, b.PID))
 	})
+	placeAll(d.procs)
 	for i, p := range d.procs {
 		p.rank = int32(min(-1000+i, -1))
 		p.track = &Track{Process: p, Rank: p.rank}

@@ -302,6 +302,7 @@ func (pic *Picture) addIdentity(r *correlate.Rows) {
 		}
 		p.Name, p.Cmdline, p.Started, p.end, p.PPID = x.Name, x.Cmdline, x.StartNS, timeOf(x.EndNS), x.PPID.V
 		p.Inferred = x.PIDInferred
+		p.place = place{x.Host, x.Rank, x.Unaligned}
 	}
 	for i := range r.Threads {
 		x := &r.Threads[i]
