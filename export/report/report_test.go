@@ -138,9 +138,21 @@ func TestTextFits(t *testing.T) {
 	}
 	rows.APICalls[1].BaseName = strings.Repeat("x", 100) + "WithFlags"
 	rows.APICalls[0].BaseName = "cuGreat\x1b[2J\tName\n"
+	for i := range 50 { // more of everything than fits
+		n := strings.Repeat("n", i+1)
+		rows.GPUActivities = append(rows.GPUActivities, correlate.GPUActivity{ID: 1, Kind: "kernel", Name: n, DurNS: event.Some(int64(i))})
+		rows.Ioctls = append(rows.Ioctls, correlate.Ioctl{Name: n, Errno: event.Some(int64(i))})
+		rows.Resets = append(rows.Resets, correlate.Reset{Ring: n})
+		rows.IdleGaps = append(rows.IdleGaps, correlate.IdleGap{Ring: n, StartNS: event.Some(event.Time(0)), EndNS: event.Some(event.Time(9e7)), Cause: "dependency"})
+		rows.Rings = append(rows.Rings, correlate.Ring{Ring: n, Jobs: 1, IdleNS: event.Some(int64(9e7)), BusyNS: event.Some(int64(9e7))})
+		rows.Anomalies = append(rows.Anomalies, correlate.AnomalyRow{Name: n, Severity: "warning", Doc: strings.Repeat("word ", 30), Remedy: strings.Repeat("do ", 50)})
+	}
 	var b bytes.Buffer
 	if err := build(t, rows).WriteText(&b); err != nil {
 		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "\n"); n > maxLines {
+		t.Errorf("%d lines", n)
 	}
 	for line := range strings.Lines(b.String()) {
 		if n := utf8.RuneCountInString(line) - 1; n > 120 || strings.ContainsAny(line, "\x1b\t") || strings.HasSuffix(line, " \n") {
