@@ -197,7 +197,7 @@ func (r *Report) apiTable() *table {
 			waits = map[bool]string{true: "yes", false: "no"}[*a.Blocking]
 		}
 		q := r.quantiles(&a.Time)
-		t.rows = append(t.rows, []string{orUnknown(a.Name), waits, num(int64(a.Calls)), r.total(&a.Time), q[0], q[2], q[3], num(int64(a.Failed)), num(int64(a.Open)), bars(a.Time.Histogram)})
+		t.rows = append(t.rows, []string{clipTo(orUnknown(a.Name), 30), waits, num(int64(a.Calls)), r.total(&a.Time), q[0], q[2], q[3], num(int64(a.Failed)), num(int64(a.Open)), bars(a.Time.Histogram)})
 	}
 	return t
 }

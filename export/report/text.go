@@ -75,10 +75,28 @@ func (t *table) lines(most int) int {
 	}
 }
 
+// dropZeros takes out the columns about trouble in which there is none.
+func (t *table) dropZeros() {
+	for c := len(t.head) - 1; c >= 0; c-- {
+		switch t.head[c] {
+		case "failed", "no return", "timed out":
+		default:
+			continue
+		}
+		if !slices.ContainsFunc(t.rows, func(r []string) bool { return r[c] != "0" && r[c] != "" }) {
+			t.head = slices.Delete(slices.Clone(t.head), c, c+1)
+			for i, r := range t.rows {
+				t.rows[i] = slices.Delete(slices.Clone(r), c, c+1)
+			}
+		}
+	}
+}
+
 func (t *table) print(most int) []string {
 	if len(t.rows) == 0 {
 		return nil
 	}
+	t.dropZeros()
 	shown := t.rows[:min(len(t.rows), most)]
 	width := make([]int, len(t.head))
 	all := append([][]string{t.head}, shown...)
@@ -98,7 +116,7 @@ func (t *table) print(most int) []string {
 				b.WriteString("  " + pad + s)
 			}
 		}
-		out = append(out, b.String())
+		out = append(out, clipEnd(strings.TrimRight(b.String(), " "), maxColumns))
 	}
 	if n := len(t.rows) - len(shown); n > 0 {
 		out = append(out, fmt.Sprintf("  … and %d more (--json has all)", n))
@@ -150,7 +168,7 @@ func (r *Report) workLines() []string {
 		if d.BusyRatio != nil {
 			l += fmt.Sprintf(" (%.1f %%)", 100**d.BusyRatio)
 		}
-		out = append(out, l+fmt.Sprintf(" from its first to its last work, %s", what))
+		out = append(out, wrap(l+fmt.Sprintf(" from its first to its last work, %s", what), "          ")...)
 	}
 	return out
 }
@@ -219,6 +237,14 @@ func (r *Report) show(f *Finding) []string {
 		return nil
 	}
 	return wrap("     → "+strings.Join(parts, " · "), "       ")
+}
+
+// clipEnd cuts what is too long for a line.
+func clipEnd(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
 }
 
 func (r *Report) notKnownLines() []string {
