@@ -16,16 +16,16 @@ func Dir(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	problems := r.clients()
+	problems := append(r.clients(), r.logs(dir, s, mode)...)
 	problems = append(problems, r.expectations(s)...)
 	problems = append(problems, r.compare(mode)...)
 	if mode != scenario.Newer {
-		problems = append(problems, r.product("correlate legacy", originLegacy, r.trace.generation(originLegacy))...)
+		problems = append(problems, r.generation("correlate legacy", originLegacy)...)
 	}
 	if mode != scenario.Legacy {
-		problems = append(problems, r.product("correlate newer", originNewer, r.trace.generation(originNewer))...)
+		problems = append(problems, r.generation("correlate newer", originNewer)...)
 	}
-	return append(problems, r.logs(dir, mode)...)
+	return problems
 }
 
 // whole reports whether no event of a job can have been lost.

@@ -4,42 +4,70 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/gpurec/gpurec/record/gpulog"
 	"github.com/gpurec/gpurec/testdata/lab/scenario"
 )
 
-// logs compares what the recorder wrote in the guest, if it ran, with the truth.
-func (r *results) logs(dir string, mode scenario.Mode) (problems []string) {
+// logs compares what the recorders wrote in the guest, if they ran, with the
+// truth and with each other.
+func (r *results) logs(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
+	if _, err := os.Stat(filepath.Join(dir, "bpf.gpurec")); errors.Is(err, fs.ErrNotExist) {
+		return nil // this scenario runs no recorder
+	}
 	origin := originNewer
 	if mode == scenario.Legacy {
 		origin = originLegacy
 	}
-	for _, name := range []string{"bpf", "ftrace"} {
-		p, err := r.log(filepath.Join(dir, name+".gpurec"), name+".gpurec", origin)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // this scenario runs no recorder
-		}
+	var both []*product
+	for _, name := range []string{"bpf.gpurec", "ftrace.gpurec"} {
+		p, err := readLog(filepath.Join(dir, name), name, origin)
 		if err != nil {
-			p = append(p, fmt.Sprintf("%s.gpurec: %v", name, err))
+			return []string{err.Error()}
 		}
-		problems = append(problems, p...)
+		both = append(both, p)
+	}
+	var problems []string
+	for _, p := range both {
+		switch s.Log {
+		case scenario.Part:
+			problems = append(problems, r.part(p)...)
+		case scenario.Lossy:
+			problems = append(problems, r.lossy(p)...)
+		default:
+			problems = append(problems, r.product(p)...)
+		}
+	}
+	if s.Log == scenario.Whole {
+		problems = append(problems, r.chain(both[0])...)
+		problems = append(problems, sameLogs(both[0], both[1])...)
 	}
 	return problems
 }
 
-func (r *results) log(path, what, origin string) ([]string, error) {
+func readLog(path, what, origin string) (*product, error) {
 	l, err := gpulog.Open(path, gpulog.ReaderOptions{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	defer l.Close()
 	in, err := l.Reader()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	sorted := gpulog.Sort(in, gpulog.SortOptions{})
 	defer sorted.Close()
-	return r.product(what, origin, sorted), nil
+	return correlated(what, origin, sorted)
+}
+
+// count keeps the least of what the logs say of a measure.
+func (r *results) count(name string, n int64) {
+	if r.logCounts == nil {
+		r.logCounts = map[string]int64{}
+	}
+	if have, ok := r.logCounts[name]; !ok || n < have {
+		r.logCounts[name] = n
+	}
 }

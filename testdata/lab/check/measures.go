@@ -3,7 +3,7 @@ package check
 import "github.com/gpurec/gpurec/record/event"
 
 // measures are what a scenario can expect something of, from the truth alone,
-// except lost and interrupts.
+// except lost, interrupts and those of gpurec's logs.
 func (r *results) measures() map[string]int64 {
 	m := map[string]int64{
 		"jobs":          0, // of users
@@ -27,6 +27,13 @@ func (r *results) measures() map[string]int64 {
 		"lost":          int64(r.trace.Lost), // events, by the kernel's count
 		"interrupts":    0,                   // of the mock devices, traced
 		"launches":      0,                   // calls of cuLaunchKernel with exactly one submission inside
+		"before_start":  0,                   // of gpurec's logs, the least of them: jobs queued before
+		"after_stop":    0,                   // jobs whose end is not in it as it stopped
+		"log_lost":      0,                   // events lost
+		"lost_jobs":     0,                   // jobs that lack an event, or all, by a loss
+	}
+	for name, n := range r.logCounts {
+		m[name] = n
 	}
 	seen := newSeen()
 	for _, j := range r.truth.Jobs {

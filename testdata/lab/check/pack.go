@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // maxPacked bounds what Unpack writes of one file.
@@ -28,7 +27,7 @@ func Pack(dir, to string) error {
 	}
 	w := tar.NewWriter(z)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, ".gpurec") {
+		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)

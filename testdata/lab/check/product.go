@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/record/event"
@@ -46,48 +48,78 @@ func (t *Trace) generation(origin string) *memory {
 
 // product is what the product's correlation makes of a trace.
 type product struct {
-	jobs  []correlate.Job
-	links map[correlate.ID]map[string]string // by job: rule and confidence, as effect of an ioctl or cause of the rest
+	what, origin string // where it comes from, and the generation of its events
+	rows         correlate.Rows
+	sum          *correlate.Summary
+	links        map[correlate.ID]map[string]string // by job: rule and confidence, as effect of an ioctl or cause of the rest
+	missing      map[correlate.ID]map[string]string // by job: what it lacks, and the reason
+	devices      map[correlate.ID]string
 }
 
-func correlated(src correlate.MetaSource) (*product, error) {
-	p := &product{links: map[correlate.ID]map[string]string{}}
-	_, err := correlate.Run(src, correlate.Options{}, func(r *correlate.Rows) error {
-		p.jobs = append(p.jobs, r.Jobs...)
-		for i := range r.Links {
-			l := &r.Links[i]
+func correlated(what, origin string, src correlate.MetaSource) (*product, error) {
+	p := &product{what: what, origin: origin, links: map[correlate.ID]map[string]string{},
+		missing: map[correlate.ID]map[string]string{}, devices: map[correlate.ID]string{}}
+	sum, err := correlate.Run(src, correlate.Options{}, func(r *correlate.Rows) error {
+		p.rows.APICalls = append(p.rows.APICalls, r.APICalls...)
+		p.rows.Ioctls = append(p.rows.Ioctls, r.Ioctls...)
+		p.rows.Jobs = append(p.rows.Jobs, r.Jobs...)
+		p.rows.JobDeps = append(p.rows.JobDeps, r.JobDeps...)
+		p.rows.Fences = append(p.rows.Fences, r.Fences...)
+		p.rows.FenceWaits = append(p.rows.FenceWaits, r.FenceWaits...)
+		p.rows.Links = append(p.rows.Links, r.Links...)
+		p.rows.Losses = append(p.rows.Losses, r.Losses...)
+		for i := range r.Devices {
+			p.devices[r.Devices[i].ID] = r.Devices[i].Device
+		}
+		for _, u := range r.Unmatched {
+			if u.SrcTable == "jobs" {
+				set(p.missing, u.SrcID, u.Link, u.Reason)
+			}
+		}
+		for _, l := range r.Links {
 			if l.SrcTable == "jobs" {
-				p.link(l.SrcID, l)
+				set(p.links, l.SrcID, l.Rule, l.Confidence)
 			} else if l.DstTable == "jobs" {
-				p.link(l.DstID, l)
+				set(p.links, l.DstID, l.Rule, l.Confidence)
 			}
 		}
 		return nil
 	})
-	return p, err
-}
-
-func (p *product) link(id correlate.ID, l *correlate.Link) {
-	if p.links[id] == nil {
-		p.links[id] = map[string]string{}
-	}
-	p.links[id][l.Rule] = l.Confidence
-}
-
-// product compares the product's jobs with the truth. what says where they come from.
-func (r *results) product(what, origin string, src correlate.MetaSource) []string {
-	p, err := correlated(src)
+	p.sum = sum
 	if err != nil {
-		return []string{what + ": " + err.Error()}
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	return p, nil
+}
+
+func set(m map[correlate.ID]map[string]string, id correlate.ID, key, value string) {
+	if m[id] == nil {
+		m[id] = map[string]string{}
+	}
+	m[id][key] = value
+}
+
+// generation compares what the product makes of one generation of the trace's
+// events with the truth.
+func (r *results) generation(what, origin string) []string {
+	p, err := correlated(what, origin, r.trace.generation(origin))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return r.product(p)
+}
+
+// product compares the product's jobs with the truth.
+func (r *results) product(p *product) []string {
+	what := p.what
 	c := comparison{}
 	byFence := map[legacyKey][]*correlate.Job{}
-	for i := range p.jobs {
-		j := &p.jobs[i]
+	rows := map[*Job]*correlate.Job{}
+	for i := range p.rows.Jobs {
+		j := &p.rows.Jobs[i]
 		k := legacyKey{int32(j.TID.V), j.Ring, Key{j.FenceContext.V, j.FenceSeqno.V}.low()}
 		byFence[k] = append(byFence[k], j)
 	}
-	found := 0
 	for _, j := range r.truth.Jobs {
 		var row *correlate.Job
 		for _, x := range byFence[legacyKey{int32(j.TID), j.Ring, j.Key.low()}] {
@@ -101,27 +133,38 @@ func (r *results) product(what, origin string, src correlate.MetaSource) []strin
 			}
 			continue
 		}
-		found++
-		c.row(j, row, what, origin)
+		rows[j] = row
+		c.row(j, row, p)
 		if r.whole(j) {
 			c.complete(j, row, what)
 			c.linked(j, p.links[row.ID], what)
 		}
 	}
-	if found != len(p.jobs) && r.trace.Lost == 0 {
-		c.problems = append(c.problems, fmt.Sprintf("%s: %d rows, of which the truth has %d", what, len(p.jobs), found))
+	if len(rows) != len(p.rows.Jobs) && r.trace.Lost == 0 {
+		c.problems = append(c.problems, fmt.Sprintf("%s: %d rows, of which the truth has %d", what, len(p.rows.Jobs), len(rows)))
+	}
+	if r.trace.Lost == 0 {
+		c.deviceStarts(r.truth.Jobs, rows, p)
 	}
 	return c.problems
 }
 
 // row compares what one row of the product's table jobs says with the truth.
-func (c *comparison) row(j *Job, row *correlate.Job, what, origin string) {
+func (c *comparison) row(j *Job, row *correlate.Job, p *product) {
 	wrong := func(column string, got, want any) {
 		if got != want {
-			c.problem(j, "%s: %s is %v, not %v", what, column, got, want)
+			c.problem(j, "%s: %s is %v, not %v", p.what, column, got, want)
 		}
 	}
-	wrong("tid", row.TID.V, int64(j.TID))
+	if row.TID.OK || row.QueuedNS.OK {
+		wrong("tid", row.TID.V, int64(j.TID))
+	}
+	if row.Ring != "" {
+		wrong("ring", row.Ring, j.Ring)
+	}
+	if d := p.devices[row.DeviceID]; d != "" {
+		wrong("device", d, j.Device)
+	}
 	if row.PID.OK {
 		wrong("pid", row.PID.V, int64(j.PID))
 	}
@@ -132,7 +175,7 @@ func (c *comparison) row(j *Job, row *correlate.Job, what, origin string) {
 		last := j.HW[len(j.HW)-1].Key
 		wrong("hardware fence", Key{row.HWFenceContext.V, row.HWFenceSeqno.V}.low(), last.low())
 	}
-	if origin == originNewer {
+	if row.ClientID.OK && row.QueuedNS.OK {
 		owner := "user"
 		if j.Kernel {
 			owner = "kernel"
@@ -156,11 +199,49 @@ func (c *comparison) complete(j *Job, row *correlate.Job, what string) {
 	wrong("end_kind", row.EndKind, end)
 	wrong("run_ns known", row.RunNS.OK, j.Runs > 0)
 	wrong("done_ns known", row.DoneNS.OK, j.Runs > 0)
+	c.order(j, row, what)
+}
+
+// order holds the times of a row against those of the truth.
+func (c *comparison) order(j *Job, row *correlate.Job, what string) {
 	if row.DoneNS.OK && int64(row.DoneNS.V) > j.Finished {
 		c.problem(j, "%s: done after its finished fence", what)
 	}
+	if n := len(j.HW); n > 0 && row.DoneNS.OK && int64(row.DoneNS.V) < j.HW[n-1].Signal {
+		c.problem(j, "%s: done before its hardware fence", what)
+	}
+	if row.RunNS.OK && int64(row.RunNS.V) > j.Run {
+		c.problem(j, "%s: run after the driver's run_job", what)
+	}
+	if row.QueuedNS.OK && int64(row.QueuedNS.V) < j.Submit {
+		c.problem(j, "%s: queued before its submission", what)
+	}
 	if row.DeviceTimeNS.OK && row.DeviceTimeNS.V < 0 {
 		c.problem(j, "%s: device_time_ns is %d", what, row.DeviceTimeNS.V)
+	}
+}
+
+// deviceStarts calculates anew when each job began on the device: at its run,
+// or when the job before it on the ring, of that device, was done. Rings whose
+// device no event names are left out: equal names can't be told apart.
+func (c *comparison) deviceStarts(jobs []*Job, rows map[*Job]*correlate.Job, p *product) {
+	byRing := map[ringName][]*Job{}
+	for _, j := range jobs {
+		if row := rows[j]; row != nil && row.RunNS.OK && row.DoneNS.OK && p.devices[row.DeviceID] != "" {
+			at := ringName{j.Device, j.Ring}
+			byRing[at] = append(byRing[at], j)
+		}
+	}
+	for _, list := range byRing {
+		slices.SortFunc(list, func(a, b *Job) int { return cmp.Compare(rows[a].DoneNS.V, rows[b].DoneNS.V) })
+		before := event.NoTime
+		for _, j := range list {
+			row := rows[j]
+			if want := max(row.RunNS.V, before); row.DeviceStartNS.V != want {
+				c.problem(j, "%s: device_start_ns is %d, not %d", p.what, row.DeviceStartNS.V, want)
+			}
+			before = row.DoneNS.V
+		}
 	}
 }
 

@@ -252,6 +252,8 @@ type results struct {
 	calls    []Call
 	badExits int // clients that ended with another status than 0
 	trace    *Trace
+
+	logCounts map[string]int64 // measures of gpurec's logs
 }
 
 func readResults(dir string) (*results, error) {

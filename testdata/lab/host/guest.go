@@ -52,9 +52,10 @@ func (l *Lab) Initramfs(ctx context.Context, k *Kernel, module string) (string, 
 		files = append(files, file{path: "modules/" + m, from: filepath.Join(module, m), mode: 0o644})
 	}
 	files = append(files, file{path: "init", from: filepath.Join(l.Source, "guest", "init"), mode: 0o755},
-		file{path: "bin/scenario", from: filepath.Join(l.Source, "guest", "scenario"), mode: 0o755},
-		file{path: "bin/recorded", from: filepath.Join(l.Source, "guest", "recorded"), mode: 0o755},
 		file{path: "bin/busybox", from: "/bin/busybox", mode: 0o755})
+	for _, script := range []string{"scenario", "recorders", "recorded", "late", "starved"} {
+		files = append(files, file{path: "bin/" + script, from: filepath.Join(l.Source, "guest", script), mode: 0o755})
+	}
 	for _, a := range applets {
 		files = append(files, file{path: "bin/" + a, link: "busybox"})
 	}

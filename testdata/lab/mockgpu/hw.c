@@ -20,7 +20,7 @@ struct mock_fence {
 	const char *timeline;	/* a ring's name, in the module's constants */
 };
 
-static const char *fence_driver(struct dma_fence *f)
+static const char *mock_fence_get_driver_name(struct dma_fence *f)
 {
 	return "mockgpu";
 }
@@ -31,7 +31,7 @@ static const char *fence_timeline(struct dma_fence *f)
 }
 
 static const struct dma_fence_ops fence_ops = {
-	.get_driver_name = fence_driver,
+	.get_driver_name = mock_fence_get_driver_name,
 	.get_timeline_name = fence_timeline,
 };
 

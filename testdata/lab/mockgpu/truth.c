@@ -141,7 +141,11 @@ void truth_job_signalled(struct truth_job *t, const struct dma_fence *hw)
 
 static u64 signalled_ns(const struct dma_fence *f)
 {
-	return test_bit(DMA_FENCE_FLAG_TIMESTAMP_BIT, &f->flags) ? ktime_to_ns(f->timestamp) : 0;
+	if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &f->flags))
+		return 0;
+	while (!test_bit(DMA_FENCE_FLAG_TIMESTAMP_BIT, &f->flags))
+		cpu_relax();	/* another CPU is between the two */
+	return ktime_to_ns(f->timestamp);
 }
 
 void truth_job_free(struct mock_job *job)

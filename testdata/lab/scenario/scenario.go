@@ -22,6 +22,16 @@ const (
 	Both   Mode = "both"
 )
 
+// Log says what the logs must hold that gpurec wrote in the guest, if it ran.
+type Log string
+
+// The kinds of logs.
+const (
+	Whole Log = "whole" // all of the run
+	Part  Log = "part"  // recording began late and stopped early
+	Lossy Log = "lossy" // buffers were too small
+)
+
 // Scenario is one file of the directory scenarios.
 type Scenario struct {
 	Name   string
@@ -29,6 +39,7 @@ type Scenario struct {
 	Modes  []Mode   // at least one
 	Module []string // parameters
 	Buffer int      // KiB of ring buffer a CPU
+	Log    Log
 	Run    []string // command lines that run at once, in sh
 	Expect []Expectation
 }
@@ -90,10 +101,11 @@ func Load(dir string) ([]*Scenario, error) {
 //	modes   legacy newer both     (default: both)
 //	module  name=value …
 //	buffer  KiB                   (default: 8192)
+//	log     whole, part or lossy  (default: whole)
 //	run     a command line        (one line each; all run at once)
 //	expect  measure op number
 func Parse(name, text string) (*Scenario, error) {
-	s := &Scenario{Name: name, Buffer: 8192}
+	s := &Scenario{Name: name, Buffer: 8192, Log: Whole}
 	in := bufio.NewScanner(strings.NewReader(text))
 	for n := 1; in.Scan(); n++ {
 		line := strings.TrimSpace(in.Text())
@@ -137,6 +149,10 @@ func (s *Scenario) set(word, value string) error {
 			return fmt.Errorf("buffer %q is no number of KiB", value)
 		}
 		s.Buffer = n
+	case "log":
+		if s.Log = Log(value); s.Log != Whole && s.Log != Part && s.Log != Lossy {
+			return fmt.Errorf("log %q is none of whole, part, lossy", value)
+		}
 	case "run":
 		s.Run = append(s.Run, value)
 	case "expect":

@@ -13,6 +13,7 @@ func TestParse(t *testing.T) {
 modes  legacy both
 module ndev=2 emit=1
 buffer 64
+log    part
 run    gpuload -n 10; echo "a b"
 run    true
 expect jobs = 10
@@ -22,7 +23,7 @@ expect lost >= 1
 		t.Fatal(err)
 	}
 	want := &Scenario{
-		Name: "two", Title: "Two clients.", Modes: []Mode{Legacy, Both}, Module: []string{"ndev=2", "emit=1"}, Buffer: 64,
+		Name: "two", Title: "Two clients.", Modes: []Mode{Legacy, Both}, Module: []string{"ndev=2", "emit=1"}, Buffer: 64, Log: Part,
 		Run:    []string{`gpuload -n 10; echo "a b"`, "true"},
 		Expect: []Expectation{{"jobs", "=", 10}, {"lost", ">=", 1}},
 	}
@@ -36,6 +37,7 @@ func TestParseErrors(t *testing.T) {
 		"modes legacy":                  "what to run",
 		"run true\nmodes old":           `line 2: mode "old"`,
 		"run true\nbuffer -1":           "buffer",
+		"run true\nlog half":            `log "half"`,
 		"run true\nexpect jobs == 3":    "expect",
 		"run true\nexpect jobs = three": "expect",
 		"run true\nexpects jobs = 3":    `no word "expects"`,
