@@ -78,6 +78,7 @@ type jobTracker struct {
 	byID       map[ringID]*job
 	firstSeqno map[uint64]firstSeq // first queued number of a finished context
 	ctxDevice  map[uint64]*device  // of a finished context
+	doubtful   []endingJob         // that look killed, until losses are known
 	ending     []endingJob         // ended, in order; given when nothing can change them
 	head       int
 	sched      testimony // the scheduler's events
@@ -90,6 +91,7 @@ type jobTracker struct {
 // Bounds of the job tracker.
 const (
 	maxEnding     = 256         // ended jobs that wait for their finished fence
+	maxDoubtful   = 1024        // jobs that look killed
 	maxAwaiting   = 4096        // ended jobs that wait for the call around their ioctl
 	maxContexts   = 1 << 16     // contexts remembered
 	firstKernelID = 1<<64 - 256 // client ids from here on are the driver's own

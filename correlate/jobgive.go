@@ -39,7 +39,11 @@ func (x *jobTracker) drain() {
 			if j.awaitsCall() && len(x.ending)-x.head <= maxAwaiting {
 				return
 			}
-			x.give(j)
+			if x.looksKilled(j) {
+				x.doubt(j)
+			} else {
+				x.give(j)
+			}
 		}
 		x.ending[x.head] = endingJob{}
 		x.head++
@@ -48,6 +52,23 @@ func (x *jobTracker) drain() {
 			x.head = 0
 		}
 	}
+}
+
+// looksKilled reports whether a job's fence signalled without its run: it was
+// killed, or its run and end are in a loss that is told later.
+func (x *jobTracker) looksKilled(j *job) bool {
+	return j.row.FinishedNS.OK && !j.done && !j.ran && !j.bridgeRun && j.w.sawRun && (j.queued || j.bridgeQueue)
+}
+
+// doubt holds a job that looks killed until all losses are known, or too many wait.
+func (x *jobTracker) doubt(j *job) {
+	if len(x.doubtful) == maxDoubtful {
+		if x.doubtful[0].waits() {
+			x.give(x.doubtful[0].j)
+		}
+		x.doubtful = append(x.doubtful[:0], x.doubtful[1:]...)
+	}
+	x.doubtful = append(x.doubtful, endingJob{j, j.row.ID})
 }
 
 // awaitsCall reports whether the ioctl that queued the job may still turn out
@@ -200,7 +221,7 @@ func (x *jobTracker) endKind(j *job) string {
 	switch {
 	case j.row.DoneNS.OK || j.done:
 		return jobDone
-	case j.row.FinishedNS.OK && !j.ran && !j.bridgeRun && j.w.sawRun && (j.queued || j.bridgeQueue):
+	case x.looksKilled(j) && x.e.loss.within(timeOr(j.row.QueuedNS), j.row.FinishedNS.V) == 0:
 		return jobKilled
 	case j.row.FinishedNS.OK || j.reused || j.evicted || j.fin != nil && j.fin.dead:
 		return jobLost
