@@ -19,55 +19,55 @@ var (
 		Doc: "A thread id was seen in another process: it was taken as a new thread.", Remedy: "record sched:sched_process_fork and exit"}
 
 	anomalyCallExitLost = event.AnomalySpec{Name: "api_exit_missing", Severity: event.SeverityWarning,
-		Doc: "A call had not returned when the call around it returned: its return was not seen.", Remedy: "see losses"}
+		Doc: "A call had not returned when the call around it returned: its return was not seen.", Remedy: "look at losses: if events were lost, record with larger buffers; else the return of this function is not probed (gpurec doctor)"}
 	anomalyCallEnterMissing = event.AnomalySpec{Name: "api_enter_missing", Severity: event.SeverityInfo,
-		Doc: "A call returned whose entry was not seen.", Remedy: "none if it began before the recording; else see losses"}
+		Doc: "A call returned whose entry was not seen.", Remedy: "nothing to do if the call began before the recording; else look at losses and record with larger buffers"}
 	anomalyNestingCut = event.AnomalySpec{Name: "nesting_cut", Severity: event.SeverityInfo,
-		Doc: "More ranges than can be held lie in one range: some stand at the root instead of in it.", Remedy: "none"}
+		Doc: "More ranges than can be held lie in one range: some stand at the root instead of in it.", Remedy: "nothing is lost but the nesting: join such ranges by thread and time"}
 	anomalyOverlap = event.AnomalySpec{Name: "ranges_overlap", Severity: event.SeverityInfo,
-		Doc: "Two ranges of one track overlap without nesting.", Remedy: "none"}
+		Doc: "Two ranges of one track overlap without nesting.", Remedy: "nothing to do: both are kept with their own times, and exports draw the second on a row of its own"}
 	anomalySliceEndAlone = event.AnomalySpec{Name: "slice_end_alone", Severity: event.SeverityInfo,
-		Doc: "A range ended that had not begun.", Remedy: "none if it began before the recording"}
+		Doc: "A range ended that had not begun.", Remedy: "nothing to do if it began before the recording; else its begin was lost: look at losses"}
 	anomalySliceEndName = event.AnomalySpec{Name: "slice_end_name_differs", Severity: event.SeverityInfo,
-		Doc: "A range ended under another name than it began with; the innermost was closed.", Remedy: "none"}
+		Doc: "A range ended under another name than it began with; the innermost was closed.", Remedy: "look at the source: its begin and end marks do not pair; times of the ranges around are right"}
 
 	anomalyIoctlExitLost = event.AnomalySpec{Name: "ioctl_exit_missing", Severity: event.SeverityWarning,
-		Doc: "A thread entered an ioctl before its last one had returned: that return was not seen.", Remedy: "see losses"}
+		Doc: "A thread entered an ioctl before its last one had returned: that return was not seen.", Remedy: "look at losses: if events were lost, record with larger buffers; the ioctl has no duration"}
 	anomalyIoctlEnterMissing = event.AnomalySpec{Name: "ioctl_enter_missing", Severity: event.SeverityInfo,
-		Doc: "An ioctl returned whose entry was not seen.", Remedy: "none if it began before the recording; else see losses"}
+		Doc: "An ioctl returned whose entry was not seen.", Remedy: "nothing to do if the ioctl began before the recording; else look at losses and record with larger buffers"}
 	anomalyDriverConflict = event.AnomalySpec{Name: "ioctl_driver_conflict", Severity: event.SeverityWarning,
 		Doc: "Jobs queued through one file descriptor belong to two drivers: the descriptor was reused.", Remedy: "record with gpurec record, which resolves each descriptor"}
 
 	anomalyPointerReused = event.AnomalySpec{Name: "job_pointer_reused_while_open", Severity: event.SeverityWarning,
-		Doc: "A job's address was used for a new job before the old one was seen to end.", Remedy: "see losses"}
+		Doc: "A job's address was used for a new job before the old one was seen to end.", Remedy: "look at losses: the end of the first job was probably lost; record with larger buffers, or on 6.17 and later, where events name the fence"}
 	anomalyNumberReused = event.AnomalySpec{Name: "job_number_reused_while_open", Severity: event.SeverityWarning,
-		Doc: "A driver's name of a job was used for a new one before the old one was seen to end.", Remedy: "see losses"}
+		Doc: "A driver's name of a job was used for a new one before the old one was seen to end.", Remedy: "look at losses: the end of the first job was probably lost; record with larger buffers"}
 	anomalyJobWithoutKey = event.AnomalySpec{Name: "job_event_without_key", Severity: event.SeverityInfo,
-		Doc: "A driver's event of a job does not tell which job: it is kept as it is.", Remedy: "none: older kernels do not tell"}
+		Doc: "A driver's event of a job does not tell which job: it is kept as it is.", Remedy: "nothing to do on older kernels, which do not tell; newer ones name the job"}
 	anomalyFenceMismatch = event.AnomalySpec{Name: "job_fence_mismatch", Severity: event.SeverityWarning,
 		Doc: "Two events name different fences for one job; the first stands.", Remedy: "report the file"}
 	anomalyJobIDAmbiguous = event.AnomalySpec{Name: "job_id_ambiguous", Severity: event.SeverityWarning,
 		Doc: "Two open jobs have one number on rings of one name: two devices without names, or a lost end.", Remedy: "record the newer scheduler events, which name the device"}
 	anomalyFencePairAmbiguous = event.AnomalySpec{Name: "fence_pair_ambiguous", Severity: event.SeverityInfo,
-		Doc: "More than one pair of scheduler fences could belong to a job; none was taken.", Remedy: "none: a later event may still tell"}
+		Doc: "More than one pair of scheduler fences could belong to a job; none was taken.", Remedy: "nothing to do if the jobs have their fences all the same (a later event may tell); else record with gpurec record, which reads them from the job"}
 	anomalyDepUnknownJob = event.AnomalySpec{Name: "dependency_of_unknown_job", Severity: event.SeverityInfo,
-		Doc: "A dependency names a job that is not open; it made a job of its own.", Remedy: "none if the job began before the recording; else see losses"}
+		Doc: "A dependency names a job that is not open; it made a job of its own.", Remedy: "nothing to do if the job began before the recording; else look at losses and record with larger buffers"}
 	anomalyRingTwoFences = event.AnomalySpec{Name: "ring_of_several_devices", Severity: event.SeverityWarning,
 		Doc: "Hardware fences of one ring name come from several contexts: several devices or queues may share the name.", Remedy: "record the newer scheduler events, which name the device"}
 	anomalyGapJobs = event.AnomalySpec{Name: "idle_gap_jobs_capped", Severity: event.SeverityInfo,
-		Doc: "So many jobs were queued in an idle gap that its cause was judged from a part of them.", Remedy: "none"}
+		Doc: "So many jobs were queued in an idle gap that its cause was judged from a part of them.", Remedy: "nothing is missing but certainty: check the cause in jobs and job_deps for that stretch"}
 
 	anomalyFenceAmbiguous = event.AnomalySpec{Name: "fence_low_halves_ambiguous", Severity: event.SeverityWarning,
 		Doc: "Only the low halves of a fence are known and several fences share them: nothing was joined.", Remedy: "record with gpurec record, which reads all 64 bits"}
 	anomalyWaitEndAlone = event.AnomalySpec{Name: "wait_end_alone", Severity: event.SeverityInfo,
-		Doc: "A wait ended whose begin was not seen.", Remedy: "none if it began before the recording; else see losses"}
+		Doc: "A wait ended whose begin was not seen.", Remedy: "nothing to do if the wait began before the recording; else look at losses and record with larger buffers"}
 	anomalyWaitReplaced = event.AnomalySpec{Name: "wait_end_missing", Severity: event.SeverityWarning,
-		Doc: "A thread began to wait while its last wait had not ended: that end was not seen.", Remedy: "see losses"}
+		Doc: "A thread began to wait while its last wait had not ended: that end was not seen.", Remedy: "look at losses: the end of the first wait was probably lost; record with larger buffers"}
 
 	anomalyCorrelationReused = event.AnomalySpec{Name: "correlation_id_reused", Severity: event.SeverityWarning,
-		Doc: "A correlation id stands on several calls of one process: activities with it are not joined.", Remedy: "none: the source is at fault"}
+		Doc: "A correlation id stands on several calls of one process: activities with it are not joined.", Remedy: "update the profiler that made the trace; which call launched that work cannot be told from it"}
 	anomalyCorrelationShared = event.AnomalySpec{Name: "correlation_id_shared", Severity: event.SeverityInfo,
-		Doc: "Several activities share the correlation id of a call that launches no graph.", Remedy: "none"}
+		Doc: "Several activities share the correlation id of a call that launches no graph.", Remedy: "nothing to do if the call starts several pieces of work at once; else the profiler gave one id twice"}
 	anomalyEarlyActivity = event.AnomalySpec{Name: "activity_before_launch", Severity: event.SeverityWarning,
 		Doc: "Work began on the device before the call that launched it: the clocks are apart.", Remedy: "align the clocks of the source"}
 
@@ -78,7 +78,7 @@ var (
 		Doc: "A device stood idle before work whose launch is not known: no cause is given.", Remedy: "record the API calls too"}
 
 	anomalySwitchMismatch = event.AnomalySpec{Name: "sched_switch_mismatch", Severity: event.SeverityInfo,
-		Doc: "A thread left a CPU that another one was on: a switch is missing.", Remedy: "see losses"}
+		Doc: "A thread left a CPU that another one was on: a switch is missing.", Remedy: "look at losses: a thread switch was probably lost; times on the CPU around it are doubtful"}
 	anomalyIRQExitAlone = event.AnomalySpec{Name: "irq_exit_alone", Severity: event.SeverityInfo,
-		Doc: "An interrupt handler ended that had not begun.", Remedy: "none"}
+		Doc: "An interrupt handler ended that had not begun.", Remedy: "nothing to do if the interrupt began before the recording; else its begin was lost: look at losses"}
 )
