@@ -87,7 +87,7 @@ type Ioctl struct {
 // Job is a row of jobs.
 type Job struct {
 	ID             ID      `col:"id" doc:"row number"`
-	Origin         string  `col:"origin" doc:"tracepoint family that told it: drm_sched, drm_sched_617, amdgpu, i915, xe, virtio_gpu, msm, v3d, lima"`
+	Origin         string  `col:"origin" doc:"tracepoint family that told it: drm_sched, drm_sched_617, amdgpu, i915, xe, virtio_gpu, msm, v3d, lima, kgsl, mali"`
 	DeviceID       ID      `col:"device_id" doc:"devices.id; NULL if no event named the device"`
 	Ring           string  `col:"ring" doc:"ring within the device"`
 	Owner          string  `col:"owner" doc:"user, kernel, unknown"`
