@@ -138,6 +138,7 @@ func (x *jobTracker) queue(ev *event.Event, t *thread) {
 	if j == nil {
 		j = x.add(ev)
 	}
+	x.namedRing(j, ev, bridge)
 	x.takeNamedPair(j, ev, t)
 	x.absorb(j, ev, bridge)
 	first := !j.queued && !j.bridgeQueue

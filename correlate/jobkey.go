@@ -135,12 +135,7 @@ func (x *jobTracker) absorb(j *job, ev *event.Event, bridge bool) {
 	if v, ok := ev.Int(event.FieldError); ok && v != 0 {
 		r.Error = event.Some(v)
 	}
-	if s := ev.Str(event.FieldRing); s != "" && (r.Ring == "" || j.drv != nil && !bridge && s != r.Ring) {
-		r.Ring, r.RingRule = s, ruleSource
-		if ev.Flags&event.FlagRingInferred != 0 {
-			r.RingRule = ruleRingByTimeline
-		}
-	}
+	x.namedRing(j, ev, bridge)
 	if d := x.e.ids.device(ev.Str(event.FieldDevice), ""); d != nil && (j.dev == nil || r.DeviceRule != ruleSource) {
 		j.dev, r.DeviceRule = d, ruleSource
 	}
@@ -157,6 +152,17 @@ func (x *jobTracker) absorb(j *job, ev *event.Event, bridge bool) {
 	}
 	x.counts(j, ev)
 	x.number(j)
+}
+
+// namedRing takes the ring that an event names, before its fence tells one.
+func (x *jobTracker) namedRing(j *job, ev *event.Event, bridge bool) {
+	r := &j.row
+	if s := ev.Str(event.FieldRing); s != "" && (r.Ring == "" || j.drv != nil && !bridge && s != r.Ring) {
+		r.Ring, r.RingRule = s, ruleSource
+		if ev.Flags&event.FlagRingInferred != 0 {
+			r.RingRule = ruleRingByTimeline
+		}
+	}
 }
 
 // counts takes what an event tells about the queues and the time on the device.
