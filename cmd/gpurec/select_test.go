@@ -140,3 +140,27 @@ func TestSelectionUsage(t *testing.T) {
 		t.Errorf("status %d: %s", r.code, r.stderr)
 	}
 }
+
+// Render stages of real traces: one for each activity, each launched by a call
+// that is drawn; packets deflated.
+func TestRenderStagesOfRealTraces(t *testing.T) {
+	for _, name := range []string{"018-hta-triton-example.json.gz", "041-nsysai-h100-2gpu-1s.sqlite"} {
+		in := shared(t, "traces", name)
+		out := filepath.Join(t.TempDir(), "x.pftrace")
+		must(t, "convert", in, out, "--render-stages", "--compress-packets")
+		rep, err := pfcheck.File(out)
+		if err != nil || rep.Err() != nil {
+			t.Fatal(name, err, rep.Err())
+		}
+		activities := 0
+		for c, n := range rep.Categories {
+			if strings.HasPrefix(c, "gpu_activity.") {
+				activities += n
+			}
+		}
+		if len(rep.Stages) != activities || activities == 0 || rep.Compressed == 0 {
+			t.Errorf("%s: %d render stages of %d activities, %d compressed packets", name, len(rep.Stages), activities, rep.Compressed)
+		}
+		t.Logf("%s: %d render stages, %d compressed packets", name, len(rep.Stages), rep.Compressed)
+	}
+}

@@ -49,6 +49,7 @@ type pen struct {
 	out      *packets
 	tracks   trackWriter
 	cpus     bundles
+	stages   stageWriter
 	scene    *picture.Scene
 	cats     [picture.NumCategories]uint64
 	args     [picture.NumArgs]uint64
@@ -68,10 +69,10 @@ type pen struct {
 	t        int64
 }
 
-var _ picture.Pen = (*pen)(nil)
+var _ picture.StagePen = (*pen)(nil)
 
 func newPen(out *packets) *pen {
-	w := &pen{out: out, tracks: trackWriter{out: out}, cpus: bundles{out: out, cpu: -1}}
+	w := &pen{out: out, tracks: trackWriter{out: out}, cpus: bundles{out: out, cpu: -1}, stages: stageWriter{out: out}}
 	w.catNames.field, w.names.field, w.strs.field = 1, 2, 29
 	w.forget()
 	return w

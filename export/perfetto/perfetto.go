@@ -32,6 +32,7 @@ func Format() export.Format {
 type Writer struct {
 	path string // "-": standard output
 	pic  *picture.Picture
+	o    export.Options
 	file *export.File
 	size int64
 }
@@ -46,7 +47,7 @@ func New(path string, o export.Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{path: path, pic: picture.New(o), file: f}, nil
+	return &Writer{path: path, pic: picture.New(o), o: o, file: f}, nil
 }
 
 // Begin implements [export.Sink]. All that Meta tells is taken at the end.
@@ -98,6 +99,9 @@ func (w *Writer) write(sum *correlate.Summary) error {
 
 func (w *Writer) draw(to io.Writer, sum *correlate.Summary) error {
 	out := newPackets(to)
+	if w.o.CompressPackets {
+		out.z = newCompressor()
+	}
 	if err := w.pic.Draw(sum, newPen(out)); err != nil {
 		return err
 	}

@@ -69,7 +69,8 @@ type packets struct {
 	out  []byte // packets not yet written
 	buf  []byte // packet under construction
 	err  error
-	n    int64 // bytes written
+	n    int64       // bytes written, before compression
+	z    *compressor // nil writes packets as they are
 }
 
 // flushBytes is how much is written at once.
@@ -110,7 +111,11 @@ func (p *packets) sent() {
 
 func (p *packets) flush() error {
 	if p.err == nil && len(p.out) > 0 {
-		_, p.err = p.w.Write(p.out)
+		if p.z != nil {
+			p.err = p.z.write(p.w, p.out)
+		} else {
+			_, p.err = p.w.Write(p.out)
+		}
 		p.n += int64(len(p.out))
 	}
 	p.out = p.out[:0]

@@ -48,6 +48,8 @@ type drawer struct {
 	kinds     map[string]string // categories of activities
 	buf       []byte
 	slices    int64
+	stages    StagePen                        // nil unless render stages are asked for
+	submits   map[correlate.ID][]correlate.ID // activities by API call
 }
 
 // key orders what is drawn. class puts the source of a flow before its target,

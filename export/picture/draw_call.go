@@ -69,6 +69,9 @@ func (d *drawer) drawAPI(r *correlate.APICall, k *key) {
 	}
 	d.argDur(argCorrelationID, r.CorrelationID)
 	d.argClip(r.StartNS, r.EndNS)
+	if d.stages != nil {
+		d.stages.Submits(r.API, d.submits[r.ID])
+	}
 	d.callTail(t, how, d.m.reason(tabAPI, r.ID), overlaps, !r.StartNS.OK)
 	d.flows(slotAPI, r.ID)
 	d.pen.Done()

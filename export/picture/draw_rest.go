@@ -44,6 +44,7 @@ func (d *drawer) drawActivity(r *correlate.GPUActivity, k *key) {
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabActivity, r.ID))
 	d.flows(slotActivity, r.ID)
 	d.pen.Done()
+	d.renderStage(r, k.start, k.end)
 }
 
 // stream is the lanes of an activity's stream: under its process, else under

@@ -27,7 +27,7 @@ func (d *drawer) plan() error {
 	d.m.indexLinks()
 	d.planWakes()
 	d.planFlows()
-	return nil
+	return d.planStages()
 }
 
 // settleJobs decides which jobs run and until when. Running intervals of one

@@ -542,6 +542,8 @@ type TrackEvent struct {
 	CorrelationId          *uint64                `protobuf:"varint,52,opt,name=correlation_id,json=correlationId" json:"correlation_id,omitempty"`
 	CorrelationIdStr       *string                `protobuf:"bytes,53,opt,name=correlation_id_str,json=correlationIdStr" json:"correlation_id_str,omitempty"`
 	CorrelationIdStrIid    *uint64                `protobuf:"varint,54,opt,name=correlation_id_str_iid,json=correlationIdStrIid" json:"correlation_id_str_iid,omitempty"`
+	GpuCorrelation         *GpuCorrelation        `protobuf:"bytes,3000,opt,name=gpu_correlation,json=gpuCorrelation" json:"gpu_correlation,omitempty"`
+	GpuApi                 *uint32                `protobuf:"varint,3001,opt,name=gpu_api,json=gpuApi" json:"gpu_api,omitempty"` // 4 CUDA, 5 HIP
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
 }
@@ -688,6 +690,72 @@ func (x *TrackEvent) GetCorrelationIdStrIid() uint64 {
 	return 0
 }
 
+func (x *TrackEvent) GetGpuCorrelation() *GpuCorrelation {
+	if x != nil {
+		return x.GpuCorrelation
+	}
+	return nil
+}
+
+func (x *TrackEvent) GetGpuApi() uint32 {
+	if x != nil && x.GpuApi != nil {
+		return *x.GpuApi
+	}
+	return 0
+}
+
+type GpuCorrelation struct {
+	state                         protoimpl.MessageState `protogen:"open.v1"`
+	RenderStageSubmissionEventIds []uint64               `protobuf:"varint,1,rep,name=render_stage_submission_event_ids,json=renderStageSubmissionEventIds" json:"render_stage_submission_event_ids,omitempty"`
+	RenderStageWaitEventIds       []uint64               `protobuf:"varint,2,rep,name=render_stage_wait_event_ids,json=renderStageWaitEventIds" json:"render_stage_wait_event_ids,omitempty"`
+	unknownFields                 protoimpl.UnknownFields
+	sizeCache                     protoimpl.SizeCache
+}
+
+func (x *GpuCorrelation) Reset() {
+	*x = GpuCorrelation{}
+	mi := &file_perfetto_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GpuCorrelation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GpuCorrelation) ProtoMessage() {}
+
+func (x *GpuCorrelation) ProtoReflect() protoreflect.Message {
+	mi := &file_perfetto_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GpuCorrelation.ProtoReflect.Descriptor instead.
+func (*GpuCorrelation) Descriptor() ([]byte, []int) {
+	return file_perfetto_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GpuCorrelation) GetRenderStageSubmissionEventIds() []uint64 {
+	if x != nil {
+		return x.RenderStageSubmissionEventIds
+	}
+	return nil
+}
+
+func (x *GpuCorrelation) GetRenderStageWaitEventIds() []uint64 {
+	if x != nil {
+		return x.RenderStageWaitEventIds
+	}
+	return nil
+}
+
 type DebugAnnotation struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	NameIid        *uint64                `protobuf:"varint,1,opt,name=name_iid,json=nameIid" json:"name_iid,omitempty"`
@@ -707,7 +775,7 @@ type DebugAnnotation struct {
 
 func (x *DebugAnnotation) Reset() {
 	*x = DebugAnnotation{}
-	mi := &file_perfetto_proto_msgTypes[7]
+	mi := &file_perfetto_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +787,7 @@ func (x *DebugAnnotation) String() string {
 func (*DebugAnnotation) ProtoMessage() {}
 
 func (x *DebugAnnotation) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[7]
+	mi := &file_perfetto_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +800,7 @@ func (x *DebugAnnotation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DebugAnnotation.ProtoReflect.Descriptor instead.
 func (*DebugAnnotation) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{7}
+	return file_perfetto_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DebugAnnotation) GetNameIid() uint64 {
@@ -835,7 +903,7 @@ type TrackDescriptor struct {
 
 func (x *TrackDescriptor) Reset() {
 	*x = TrackDescriptor{}
-	mi := &file_perfetto_proto_msgTypes[8]
+	mi := &file_perfetto_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -847,7 +915,7 @@ func (x *TrackDescriptor) String() string {
 func (*TrackDescriptor) ProtoMessage() {}
 
 func (x *TrackDescriptor) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[8]
+	mi := &file_perfetto_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -860,7 +928,7 @@ func (x *TrackDescriptor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrackDescriptor.ProtoReflect.Descriptor instead.
 func (*TrackDescriptor) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{8}
+	return file_perfetto_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TrackDescriptor) GetUuid() uint64 {
@@ -980,7 +1048,7 @@ type ProcessDescriptor struct {
 
 func (x *ProcessDescriptor) Reset() {
 	*x = ProcessDescriptor{}
-	mi := &file_perfetto_proto_msgTypes[9]
+	mi := &file_perfetto_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1060,7 @@ func (x *ProcessDescriptor) String() string {
 func (*ProcessDescriptor) ProtoMessage() {}
 
 func (x *ProcessDescriptor) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[9]
+	mi := &file_perfetto_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1073,7 @@ func (x *ProcessDescriptor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessDescriptor.ProtoReflect.Descriptor instead.
 func (*ProcessDescriptor) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{9}
+	return file_perfetto_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ProcessDescriptor) GetPid() int32 {
@@ -1047,7 +1115,7 @@ type ThreadDescriptor struct {
 
 func (x *ThreadDescriptor) Reset() {
 	*x = ThreadDescriptor{}
-	mi := &file_perfetto_proto_msgTypes[10]
+	mi := &file_perfetto_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1127,7 @@ func (x *ThreadDescriptor) String() string {
 func (*ThreadDescriptor) ProtoMessage() {}
 
 func (x *ThreadDescriptor) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[10]
+	mi := &file_perfetto_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1140,7 @@ func (x *ThreadDescriptor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadDescriptor.ProtoReflect.Descriptor instead.
 func (*ThreadDescriptor) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{10}
+	return file_perfetto_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ThreadDescriptor) GetPid() int32 {
@@ -1109,7 +1177,7 @@ type CounterDescriptor struct {
 
 func (x *CounterDescriptor) Reset() {
 	*x = CounterDescriptor{}
-	mi := &file_perfetto_proto_msgTypes[11]
+	mi := &file_perfetto_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1189,7 @@ func (x *CounterDescriptor) String() string {
 func (*CounterDescriptor) ProtoMessage() {}
 
 func (x *CounterDescriptor) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[11]
+	mi := &file_perfetto_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1202,7 @@ func (x *CounterDescriptor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CounterDescriptor.ProtoReflect.Descriptor instead.
 func (*CounterDescriptor) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{11}
+	return file_perfetto_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CounterDescriptor) GetUnit() uint32 {
@@ -1180,13 +1248,14 @@ type InternedData struct {
 	GraphicsContexts            []*InternedGraphicsContext  `protobuf:"bytes,23,rep,name=graphics_contexts,json=graphicsContexts" json:"graphics_contexts,omitempty"`
 	GpuSpecifications           []*InternedGpuSpecification `protobuf:"bytes,24,rep,name=gpu_specifications,json=gpuSpecifications" json:"gpu_specifications,omitempty"`
 	DebugAnnotationStringValues []*InternedString           `protobuf:"bytes,29,rep,name=debug_annotation_string_values,json=debugAnnotationStringValues" json:"debug_annotation_string_values,omitempty"`
+	ComputeKernels              []*InternedComputeKernel    `protobuf:"bytes,1000,rep,name=compute_kernels,json=computeKernels" json:"compute_kernels,omitempty"`
 	unknownFields               protoimpl.UnknownFields
 	sizeCache                   protoimpl.SizeCache
 }
 
 func (x *InternedData) Reset() {
 	*x = InternedData{}
-	mi := &file_perfetto_proto_msgTypes[12]
+	mi := &file_perfetto_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1267,7 @@ func (x *InternedData) String() string {
 func (*InternedData) ProtoMessage() {}
 
 func (x *InternedData) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[12]
+	mi := &file_perfetto_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1280,7 @@ func (x *InternedData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InternedData.ProtoReflect.Descriptor instead.
 func (*InternedData) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{12}
+	return file_perfetto_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InternedData) GetEventCategories() []*EventCategory {
@@ -1256,6 +1325,73 @@ func (x *InternedData) GetDebugAnnotationStringValues() []*InternedString {
 	return nil
 }
 
+func (x *InternedData) GetComputeKernels() []*InternedComputeKernel {
+	if x != nil {
+		return x.ComputeKernels
+	}
+	return nil
+}
+
+type InternedComputeKernel struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Iid           *uint64                `protobuf:"varint,1,opt,name=iid" json:"iid,omitempty"`
+	Name          *string                `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"`
+	DemangledName *string                `protobuf:"bytes,3,opt,name=demangled_name,json=demangledName" json:"demangled_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InternedComputeKernel) Reset() {
+	*x = InternedComputeKernel{}
+	mi := &file_perfetto_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InternedComputeKernel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InternedComputeKernel) ProtoMessage() {}
+
+func (x *InternedComputeKernel) ProtoReflect() protoreflect.Message {
+	mi := &file_perfetto_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InternedComputeKernel.ProtoReflect.Descriptor instead.
+func (*InternedComputeKernel) Descriptor() ([]byte, []int) {
+	return file_perfetto_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *InternedComputeKernel) GetIid() uint64 {
+	if x != nil && x.Iid != nil {
+		return *x.Iid
+	}
+	return 0
+}
+
+func (x *InternedComputeKernel) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *InternedComputeKernel) GetDemangledName() string {
+	if x != nil && x.DemangledName != nil {
+		return *x.DemangledName
+	}
+	return ""
+}
+
 type EventCategory struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Iid           *uint64                `protobuf:"varint,1,opt,name=iid" json:"iid,omitempty"`
@@ -1266,7 +1402,7 @@ type EventCategory struct {
 
 func (x *EventCategory) Reset() {
 	*x = EventCategory{}
-	mi := &file_perfetto_proto_msgTypes[13]
+	mi := &file_perfetto_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1414,7 @@ func (x *EventCategory) String() string {
 func (*EventCategory) ProtoMessage() {}
 
 func (x *EventCategory) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[13]
+	mi := &file_perfetto_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1427,7 @@ func (x *EventCategory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventCategory.ProtoReflect.Descriptor instead.
 func (*EventCategory) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{13}
+	return file_perfetto_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *EventCategory) GetIid() uint64 {
@@ -1318,7 +1454,7 @@ type EventName struct {
 
 func (x *EventName) Reset() {
 	*x = EventName{}
-	mi := &file_perfetto_proto_msgTypes[14]
+	mi := &file_perfetto_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1330,7 +1466,7 @@ func (x *EventName) String() string {
 func (*EventName) ProtoMessage() {}
 
 func (x *EventName) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[14]
+	mi := &file_perfetto_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1343,7 +1479,7 @@ func (x *EventName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventName.ProtoReflect.Descriptor instead.
 func (*EventName) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{14}
+	return file_perfetto_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EventName) GetIid() uint64 {
@@ -1370,7 +1506,7 @@ type DebugAnnotationName struct {
 
 func (x *DebugAnnotationName) Reset() {
 	*x = DebugAnnotationName{}
-	mi := &file_perfetto_proto_msgTypes[15]
+	mi := &file_perfetto_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1518,7 @@ func (x *DebugAnnotationName) String() string {
 func (*DebugAnnotationName) ProtoMessage() {}
 
 func (x *DebugAnnotationName) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[15]
+	mi := &file_perfetto_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1531,7 @@ func (x *DebugAnnotationName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DebugAnnotationName.ProtoReflect.Descriptor instead.
 func (*DebugAnnotationName) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{15}
+	return file_perfetto_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DebugAnnotationName) GetIid() uint64 {
@@ -1422,7 +1558,7 @@ type InternedString struct {
 
 func (x *InternedString) Reset() {
 	*x = InternedString{}
-	mi := &file_perfetto_proto_msgTypes[16]
+	mi := &file_perfetto_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1434,7 +1570,7 @@ func (x *InternedString) String() string {
 func (*InternedString) ProtoMessage() {}
 
 func (x *InternedString) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[16]
+	mi := &file_perfetto_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1447,7 +1583,7 @@ func (x *InternedString) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InternedString.ProtoReflect.Descriptor instead.
 func (*InternedString) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{16}
+	return file_perfetto_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *InternedString) GetIid() uint64 {
@@ -1475,7 +1611,7 @@ type InternedGraphicsContext struct {
 
 func (x *InternedGraphicsContext) Reset() {
 	*x = InternedGraphicsContext{}
-	mi := &file_perfetto_proto_msgTypes[17]
+	mi := &file_perfetto_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1623,7 @@ func (x *InternedGraphicsContext) String() string {
 func (*InternedGraphicsContext) ProtoMessage() {}
 
 func (x *InternedGraphicsContext) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[17]
+	mi := &file_perfetto_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1636,7 @@ func (x *InternedGraphicsContext) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InternedGraphicsContext.ProtoReflect.Descriptor instead.
 func (*InternedGraphicsContext) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{17}
+	return file_perfetto_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *InternedGraphicsContext) GetIid() uint64 {
@@ -1536,7 +1672,7 @@ type InternedGpuSpecification struct {
 
 func (x *InternedGpuSpecification) Reset() {
 	*x = InternedGpuSpecification{}
-	mi := &file_perfetto_proto_msgTypes[18]
+	mi := &file_perfetto_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1684,7 @@ func (x *InternedGpuSpecification) String() string {
 func (*InternedGpuSpecification) ProtoMessage() {}
 
 func (x *InternedGpuSpecification) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[18]
+	mi := &file_perfetto_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +1697,7 @@ func (x *InternedGpuSpecification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InternedGpuSpecification.ProtoReflect.Descriptor instead.
 func (*InternedGpuSpecification) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{18}
+	return file_perfetto_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *InternedGpuSpecification) GetIid() uint64 {
@@ -1606,13 +1742,14 @@ type GpuRenderStageEvent struct {
 	EventWaitIds  []uint64                         `protobuf:"varint,18,rep,name=event_wait_ids,json=eventWaitIds" json:"event_wait_ids,omitempty"`
 	KernelIid     *uint64                          `protobuf:"varint,19,opt,name=kernel_iid,json=kernelIid" json:"kernel_iid,omitempty"`
 	NameIid       *uint64                          `protobuf:"varint,20,opt,name=name_iid,json=nameIid" json:"name_iid,omitempty"`
+	Launch        *ComputeLaunch                   `protobuf:"bytes,21,opt,name=launch" json:"launch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GpuRenderStageEvent) Reset() {
 	*x = GpuRenderStageEvent{}
-	mi := &file_perfetto_proto_msgTypes[19]
+	mi := &file_perfetto_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1761,7 @@ func (x *GpuRenderStageEvent) String() string {
 func (*GpuRenderStageEvent) ProtoMessage() {}
 
 func (x *GpuRenderStageEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[19]
+	mi := &file_perfetto_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1774,7 @@ func (x *GpuRenderStageEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuRenderStageEvent.ProtoReflect.Descriptor instead.
 func (*GpuRenderStageEvent) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{19}
+	return file_perfetto_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GpuRenderStageEvent) GetEventId() uint64 {
@@ -1724,6 +1861,65 @@ func (x *GpuRenderStageEvent) GetNameIid() uint64 {
 	return 0
 }
 
+func (x *GpuRenderStageEvent) GetLaunch() *ComputeLaunch {
+	if x != nil {
+		return x.Launch
+	}
+	return nil
+}
+
+type ComputeLaunch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	GridSize      *ComputeLaunch_Dim3    `protobuf:"bytes,1,opt,name=grid_size,json=gridSize" json:"grid_size,omitempty"`
+	WorkgroupSize *ComputeLaunch_Dim3    `protobuf:"bytes,2,opt,name=workgroup_size,json=workgroupSize" json:"workgroup_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComputeLaunch) Reset() {
+	*x = ComputeLaunch{}
+	mi := &file_perfetto_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComputeLaunch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComputeLaunch) ProtoMessage() {}
+
+func (x *ComputeLaunch) ProtoReflect() protoreflect.Message {
+	mi := &file_perfetto_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComputeLaunch.ProtoReflect.Descriptor instead.
+func (*ComputeLaunch) Descriptor() ([]byte, []int) {
+	return file_perfetto_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ComputeLaunch) GetGridSize() *ComputeLaunch_Dim3 {
+	if x != nil {
+		return x.GridSize
+	}
+	return nil
+}
+
+func (x *ComputeLaunch) GetWorkgroupSize() *ComputeLaunch_Dim3 {
+	if x != nil {
+		return x.WorkgroupSize
+	}
+	return nil
+}
+
 type GpuCounterEvent struct {
 	state                protoimpl.MessageState        `protogen:"open.v1"`
 	CounterDescriptor    *GpuCounterDescriptor         `protobuf:"bytes,1,opt,name=counter_descriptor,json=counterDescriptor" json:"counter_descriptor,omitempty"`
@@ -1736,7 +1932,7 @@ type GpuCounterEvent struct {
 
 func (x *GpuCounterEvent) Reset() {
 	*x = GpuCounterEvent{}
-	mi := &file_perfetto_proto_msgTypes[20]
+	mi := &file_perfetto_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1944,7 @@ func (x *GpuCounterEvent) String() string {
 func (*GpuCounterEvent) ProtoMessage() {}
 
 func (x *GpuCounterEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[20]
+	mi := &file_perfetto_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1957,7 @@ func (x *GpuCounterEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuCounterEvent.ProtoReflect.Descriptor instead.
 func (*GpuCounterEvent) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{20}
+	return file_perfetto_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GpuCounterEvent) GetCounterDescriptor() *GpuCounterDescriptor {
@@ -1801,7 +1997,7 @@ type GpuCounterDescriptor struct {
 
 func (x *GpuCounterDescriptor) Reset() {
 	*x = GpuCounterDescriptor{}
-	mi := &file_perfetto_proto_msgTypes[21]
+	mi := &file_perfetto_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1813,7 +2009,7 @@ func (x *GpuCounterDescriptor) String() string {
 func (*GpuCounterDescriptor) ProtoMessage() {}
 
 func (x *GpuCounterDescriptor) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[21]
+	mi := &file_perfetto_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1826,7 +2022,7 @@ func (x *GpuCounterDescriptor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuCounterDescriptor.ProtoReflect.Descriptor instead.
 func (*GpuCounterDescriptor) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{21}
+	return file_perfetto_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GpuCounterDescriptor) GetSpecs() []*GpuCounterDescriptor_Spec {
@@ -1845,7 +2041,7 @@ type GpuInfo struct {
 
 func (x *GpuInfo) Reset() {
 	*x = GpuInfo{}
-	mi := &file_perfetto_proto_msgTypes[22]
+	mi := &file_perfetto_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +2053,7 @@ func (x *GpuInfo) String() string {
 func (*GpuInfo) ProtoMessage() {}
 
 func (x *GpuInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[22]
+	mi := &file_perfetto_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +2066,7 @@ func (x *GpuInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuInfo.ProtoReflect.Descriptor instead.
 func (*GpuInfo) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{22}
+	return file_perfetto_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GpuInfo) GetGpus() []*GpuInfo_Gpu {
@@ -1891,7 +2087,7 @@ type GpuMemTotalEvent struct {
 
 func (x *GpuMemTotalEvent) Reset() {
 	*x = GpuMemTotalEvent{}
-	mi := &file_perfetto_proto_msgTypes[23]
+	mi := &file_perfetto_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2099,7 @@ func (x *GpuMemTotalEvent) String() string {
 func (*GpuMemTotalEvent) ProtoMessage() {}
 
 func (x *GpuMemTotalEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[23]
+	mi := &file_perfetto_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2112,7 @@ func (x *GpuMemTotalEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuMemTotalEvent.ProtoReflect.Descriptor instead.
 func (*GpuMemTotalEvent) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{23}
+	return file_perfetto_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GpuMemTotalEvent) GetGpuId() uint32 {
@@ -1950,7 +2146,7 @@ type GenericGpuFrequencyEvent struct {
 
 func (x *GenericGpuFrequencyEvent) Reset() {
 	*x = GenericGpuFrequencyEvent{}
-	mi := &file_perfetto_proto_msgTypes[24]
+	mi := &file_perfetto_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1962,7 +2158,7 @@ func (x *GenericGpuFrequencyEvent) String() string {
 func (*GenericGpuFrequencyEvent) ProtoMessage() {}
 
 func (x *GenericGpuFrequencyEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[24]
+	mi := &file_perfetto_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1975,7 +2171,7 @@ func (x *GenericGpuFrequencyEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GenericGpuFrequencyEvent.ProtoReflect.Descriptor instead.
 func (*GenericGpuFrequencyEvent) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{24}
+	return file_perfetto_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GenericGpuFrequencyEvent) GetGpuId() uint32 {
@@ -2006,7 +2202,7 @@ type FtraceEventBundle struct {
 
 func (x *FtraceEventBundle) Reset() {
 	*x = FtraceEventBundle{}
-	mi := &file_perfetto_proto_msgTypes[25]
+	mi := &file_perfetto_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2214,7 @@ func (x *FtraceEventBundle) String() string {
 func (*FtraceEventBundle) ProtoMessage() {}
 
 func (x *FtraceEventBundle) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[25]
+	mi := &file_perfetto_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2227,7 @@ func (x *FtraceEventBundle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FtraceEventBundle.ProtoReflect.Descriptor instead.
 func (*FtraceEventBundle) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{25}
+	return file_perfetto_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *FtraceEventBundle) GetCpu() uint32 {
@@ -2088,7 +2284,7 @@ type FtraceEvent struct {
 
 func (x *FtraceEvent) Reset() {
 	*x = FtraceEvent{}
-	mi := &file_perfetto_proto_msgTypes[26]
+	mi := &file_perfetto_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2296,7 @@ func (x *FtraceEvent) String() string {
 func (*FtraceEvent) ProtoMessage() {}
 
 func (x *FtraceEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[26]
+	mi := &file_perfetto_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2309,7 @@ func (x *FtraceEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FtraceEvent.ProtoReflect.Descriptor instead.
 func (*FtraceEvent) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{26}
+	return file_perfetto_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *FtraceEvent) GetTimestamp() uint64 {
@@ -2159,7 +2355,7 @@ type SchedSwitch struct {
 
 func (x *SchedSwitch) Reset() {
 	*x = SchedSwitch{}
-	mi := &file_perfetto_proto_msgTypes[27]
+	mi := &file_perfetto_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2171,7 +2367,7 @@ func (x *SchedSwitch) String() string {
 func (*SchedSwitch) ProtoMessage() {}
 
 func (x *SchedSwitch) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[27]
+	mi := &file_perfetto_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2380,7 @@ func (x *SchedSwitch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchedSwitch.ProtoReflect.Descriptor instead.
 func (*SchedSwitch) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{27}
+	return file_perfetto_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SchedSwitch) GetPrevComm() string {
@@ -2249,7 +2445,7 @@ type SchedWaking struct {
 
 func (x *SchedWaking) Reset() {
 	*x = SchedWaking{}
-	mi := &file_perfetto_proto_msgTypes[28]
+	mi := &file_perfetto_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2261,7 +2457,7 @@ func (x *SchedWaking) String() string {
 func (*SchedWaking) ProtoMessage() {}
 
 func (x *SchedWaking) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[28]
+	mi := &file_perfetto_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2274,7 +2470,7 @@ func (x *SchedWaking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchedWaking.ProtoReflect.Descriptor instead.
 func (*SchedWaking) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{28}
+	return file_perfetto_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SchedWaking) GetComm() string {
@@ -2322,7 +2518,7 @@ type ProcessTree struct {
 
 func (x *ProcessTree) Reset() {
 	*x = ProcessTree{}
-	mi := &file_perfetto_proto_msgTypes[29]
+	mi := &file_perfetto_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2530,7 @@ func (x *ProcessTree) String() string {
 func (*ProcessTree) ProtoMessage() {}
 
 func (x *ProcessTree) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[29]
+	mi := &file_perfetto_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2543,7 @@ func (x *ProcessTree) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessTree.ProtoReflect.Descriptor instead.
 func (*ProcessTree) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{29}
+	return file_perfetto_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ProcessTree) GetProcesses() []*ProcessTree_Process {
@@ -2376,7 +2572,7 @@ type ClockSnapshot_Clock struct {
 
 func (x *ClockSnapshot_Clock) Reset() {
 	*x = ClockSnapshot_Clock{}
-	mi := &file_perfetto_proto_msgTypes[30]
+	mi := &file_perfetto_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2584,7 @@ func (x *ClockSnapshot_Clock) String() string {
 func (*ClockSnapshot_Clock) ProtoMessage() {}
 
 func (x *ClockSnapshot_Clock) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[30]
+	mi := &file_perfetto_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2444,7 +2640,7 @@ type SystemInfo_Utsname struct {
 
 func (x *SystemInfo_Utsname) Reset() {
 	*x = SystemInfo_Utsname{}
-	mi := &file_perfetto_proto_msgTypes[31]
+	mi := &file_perfetto_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2456,7 +2652,7 @@ func (x *SystemInfo_Utsname) String() string {
 func (*SystemInfo_Utsname) ProtoMessage() {}
 
 func (x *SystemInfo_Utsname) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[31]
+	mi := &file_perfetto_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2706,7 @@ type GpuRenderStageEvent_ExtraData struct {
 
 func (x *GpuRenderStageEvent_ExtraData) Reset() {
 	*x = GpuRenderStageEvent_ExtraData{}
-	mi := &file_perfetto_proto_msgTypes[32]
+	mi := &file_perfetto_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +2718,7 @@ func (x *GpuRenderStageEvent_ExtraData) String() string {
 func (*GpuRenderStageEvent_ExtraData) ProtoMessage() {}
 
 func (x *GpuRenderStageEvent_ExtraData) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[32]
+	mi := &file_perfetto_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +2731,7 @@ func (x *GpuRenderStageEvent_ExtraData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuRenderStageEvent_ExtraData.ProtoReflect.Descriptor instead.
 func (*GpuRenderStageEvent_ExtraData) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{19, 0}
+	return file_perfetto_proto_rawDescGZIP(), []int{21, 0}
 }
 
 func (x *GpuRenderStageEvent_ExtraData) GetName() string {
@@ -2552,6 +2748,66 @@ func (x *GpuRenderStageEvent_ExtraData) GetValue() string {
 	return ""
 }
 
+type ComputeLaunch_Dim3 struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	X             *uint32                `protobuf:"varint,1,opt,name=x" json:"x,omitempty"`
+	Y             *uint32                `protobuf:"varint,2,opt,name=y" json:"y,omitempty"`
+	Z             *uint32                `protobuf:"varint,3,opt,name=z" json:"z,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComputeLaunch_Dim3) Reset() {
+	*x = ComputeLaunch_Dim3{}
+	mi := &file_perfetto_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComputeLaunch_Dim3) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComputeLaunch_Dim3) ProtoMessage() {}
+
+func (x *ComputeLaunch_Dim3) ProtoReflect() protoreflect.Message {
+	mi := &file_perfetto_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComputeLaunch_Dim3.ProtoReflect.Descriptor instead.
+func (*ComputeLaunch_Dim3) Descriptor() ([]byte, []int) {
+	return file_perfetto_proto_rawDescGZIP(), []int{22, 0}
+}
+
+func (x *ComputeLaunch_Dim3) GetX() uint32 {
+	if x != nil && x.X != nil {
+		return *x.X
+	}
+	return 0
+}
+
+func (x *ComputeLaunch_Dim3) GetY() uint32 {
+	if x != nil && x.Y != nil {
+		return *x.Y
+	}
+	return 0
+}
+
+func (x *ComputeLaunch_Dim3) GetZ() uint32 {
+	if x != nil && x.Z != nil {
+		return *x.Z
+	}
+	return 0
+}
+
 type GpuCounterEvent_GpuCounter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CounterId     *uint32                `protobuf:"varint,1,opt,name=counter_id,json=counterId" json:"counter_id,omitempty"`
@@ -2563,7 +2819,7 @@ type GpuCounterEvent_GpuCounter struct {
 
 func (x *GpuCounterEvent_GpuCounter) Reset() {
 	*x = GpuCounterEvent_GpuCounter{}
-	mi := &file_perfetto_proto_msgTypes[33]
+	mi := &file_perfetto_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2831,7 @@ func (x *GpuCounterEvent_GpuCounter) String() string {
 func (*GpuCounterEvent_GpuCounter) ProtoMessage() {}
 
 func (x *GpuCounterEvent_GpuCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[33]
+	mi := &file_perfetto_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2844,7 @@ func (x *GpuCounterEvent_GpuCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuCounterEvent_GpuCounter.ProtoReflect.Descriptor instead.
 func (*GpuCounterEvent_GpuCounter) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{20, 0}
+	return file_perfetto_proto_rawDescGZIP(), []int{23, 0}
 }
 
 func (x *GpuCounterEvent_GpuCounter) GetCounterId() uint32 {
@@ -2627,7 +2883,7 @@ type GpuCounterDescriptor_Spec struct {
 
 func (x *GpuCounterDescriptor_Spec) Reset() {
 	*x = GpuCounterDescriptor_Spec{}
-	mi := &file_perfetto_proto_msgTypes[34]
+	mi := &file_perfetto_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2895,7 @@ func (x *GpuCounterDescriptor_Spec) String() string {
 func (*GpuCounterDescriptor_Spec) ProtoMessage() {}
 
 func (x *GpuCounterDescriptor_Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[34]
+	mi := &file_perfetto_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2908,7 @@ func (x *GpuCounterDescriptor_Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuCounterDescriptor_Spec.ProtoReflect.Descriptor instead.
 func (*GpuCounterDescriptor_Spec) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{21, 0}
+	return file_perfetto_proto_rawDescGZIP(), []int{24, 0}
 }
 
 func (x *GpuCounterDescriptor_Spec) GetCounterId() uint32 {
@@ -2714,7 +2970,7 @@ type GpuInfo_KeyValue struct {
 
 func (x *GpuInfo_KeyValue) Reset() {
 	*x = GpuInfo_KeyValue{}
-	mi := &file_perfetto_proto_msgTypes[35]
+	mi := &file_perfetto_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2726,7 +2982,7 @@ func (x *GpuInfo_KeyValue) String() string {
 func (*GpuInfo_KeyValue) ProtoMessage() {}
 
 func (x *GpuInfo_KeyValue) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[35]
+	mi := &file_perfetto_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2739,7 +2995,7 @@ func (x *GpuInfo_KeyValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuInfo_KeyValue.ProtoReflect.Descriptor instead.
 func (*GpuInfo_KeyValue) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{22, 0}
+	return file_perfetto_proto_rawDescGZIP(), []int{25, 0}
 }
 
 func (x *GpuInfo_KeyValue) GetKey() string {
@@ -2771,7 +3027,7 @@ type GpuInfo_Gpu struct {
 
 func (x *GpuInfo_Gpu) Reset() {
 	*x = GpuInfo_Gpu{}
-	mi := &file_perfetto_proto_msgTypes[36]
+	mi := &file_perfetto_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +3039,7 @@ func (x *GpuInfo_Gpu) String() string {
 func (*GpuInfo_Gpu) ProtoMessage() {}
 
 func (x *GpuInfo_Gpu) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[36]
+	mi := &file_perfetto_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2796,7 +3052,7 @@ func (x *GpuInfo_Gpu) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuInfo_Gpu.ProtoReflect.Descriptor instead.
 func (*GpuInfo_Gpu) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{22, 1}
+	return file_perfetto_proto_rawDescGZIP(), []int{25, 1}
 }
 
 func (x *GpuInfo_Gpu) GetName() string {
@@ -2860,7 +3116,7 @@ type ProcessTree_Process struct {
 
 func (x *ProcessTree_Process) Reset() {
 	*x = ProcessTree_Process{}
-	mi := &file_perfetto_proto_msgTypes[37]
+	mi := &file_perfetto_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2872,7 +3128,7 @@ func (x *ProcessTree_Process) String() string {
 func (*ProcessTree_Process) ProtoMessage() {}
 
 func (x *ProcessTree_Process) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[37]
+	mi := &file_perfetto_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2885,7 +3141,7 @@ func (x *ProcessTree_Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessTree_Process.ProtoReflect.Descriptor instead.
 func (*ProcessTree_Process) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{29, 0}
+	return file_perfetto_proto_rawDescGZIP(), []int{32, 0}
 }
 
 func (x *ProcessTree_Process) GetPid() int32 {
@@ -2927,7 +3183,7 @@ type ProcessTree_Thread struct {
 
 func (x *ProcessTree_Thread) Reset() {
 	*x = ProcessTree_Thread{}
-	mi := &file_perfetto_proto_msgTypes[38]
+	mi := &file_perfetto_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2939,7 +3195,7 @@ func (x *ProcessTree_Thread) String() string {
 func (*ProcessTree_Thread) ProtoMessage() {}
 
 func (x *ProcessTree_Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_perfetto_proto_msgTypes[38]
+	mi := &file_perfetto_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3208,7 @@ func (x *ProcessTree_Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessTree_Thread.ProtoReflect.Descriptor instead.
 func (*ProcessTree_Thread) Descriptor() ([]byte, []int) {
-	return file_perfetto_proto_rawDescGZIP(), []int{29, 1}
+	return file_perfetto_proto_rawDescGZIP(), []int{32, 1}
 }
 
 func (x *ProcessTree_Thread) GetTid() int32 {
@@ -3028,7 +3284,7 @@ const file_perfetto_proto_rawDesc = "" +
 	"\asysname\x18\x01 \x01(\tR\asysname\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x18\n" +
 	"\arelease\x18\x03 \x01(\tR\arelease\x12\x18\n" +
-	"\amachine\x18\x04 \x01(\tR\amachine\"\xbb\x06\n" +
+	"\amachine\x18\x04 \x01(\tR\amachine\"\xa0\a\n" +
 	"\n" +
 	"TrackEvent\x12#\n" +
 	"\rcategory_iids\x18\x03 \x03(\x04R\fcategoryIids\x12M\n" +
@@ -3050,7 +3306,9 @@ const file_perfetto_proto_rawDesc = "" +
 	"\x14terminating_flow_ids\x180 \x03(\x06R\x12terminatingFlowIds\x12%\n" +
 	"\x0ecorrelation_id\x184 \x01(\x04R\rcorrelationId\x12,\n" +
 	"\x12correlation_id_str\x185 \x01(\tR\x10correlationIdStr\x123\n" +
-	"\x16correlation_id_str_iid\x186 \x01(\x04R\x13correlationIdStrIid\"z\n" +
+	"\x16correlation_id_str_iid\x186 \x01(\x04R\x13correlationIdStrIid\x12I\n" +
+	"\x0fgpu_correlation\x18\xb8\x17 \x01(\v2\x1f.gpurec.perfetto.GpuCorrelationR\x0egpuCorrelation\x12\x18\n" +
+	"\agpu_api\x18\xb9\x17 \x01(\rR\x06gpuApi\"z\n" +
 	"\x04Type\x12\x14\n" +
 	"\x10TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TYPE_SLICE_BEGIN\x10\x01\x12\x12\n" +
@@ -3058,7 +3316,10 @@ const file_perfetto_proto_rawDesc = "" +
 	"\fTYPE_INSTANT\x10\x03\x12\x10\n" +
 	"\fTYPE_COUNTER\x10\x04\x12\x0e\n" +
 	"\n" +
-	"TYPE_STATE\x10\x05\"\xba\x03\n" +
+	"TYPE_STATE\x10\x05\"\x98\x01\n" +
+	"\x0eGpuCorrelation\x12H\n" +
+	"!render_stage_submission_event_ids\x18\x01 \x03(\x04R\x1drenderStageSubmissionEventIds\x12<\n" +
+	"\x1brender_stage_wait_event_ids\x18\x02 \x03(\x04R\x17renderStageWaitEventIds\"\xba\x03\n" +
 	"\x0fDebugAnnotation\x12\x19\n" +
 	"\bname_iid\x18\x01 \x01(\x04R\anameIid\x12\x1d\n" +
 	"\n" +
@@ -3108,7 +3369,7 @@ const file_perfetto_proto_rawDesc = "" +
 	"\x0funit_multiplier\x18\x04 \x01(\x03R\x0eunitMultiplier\x12%\n" +
 	"\x0eis_incremental\x18\x05 \x01(\bR\risIncremental\x12\x1b\n" +
 	"\tunit_name\x18\x06 \x01(\tR\bunitName\x12'\n" +
-	"\x10y_axis_share_key\x18\a \x01(\tR\ryAxisShareKey\"\x89\x04\n" +
+	"\x10y_axis_share_key\x18\a \x01(\tR\ryAxisShareKey\"\xdb\x04\n" +
 	"\fInternedData\x12I\n" +
 	"\x10event_categories\x18\x01 \x03(\v2\x1e.gpurec.perfetto.EventCategoryR\x0feventCategories\x12;\n" +
 	"\vevent_names\x18\x02 \x03(\v2\x1a.gpurec.perfetto.EventNameR\n" +
@@ -3116,7 +3377,12 @@ const file_perfetto_proto_rawDesc = "" +
 	"\x16debug_annotation_names\x18\x03 \x03(\v2$.gpurec.perfetto.DebugAnnotationNameR\x14debugAnnotationNames\x12U\n" +
 	"\x11graphics_contexts\x18\x17 \x03(\v2(.gpurec.perfetto.InternedGraphicsContextR\x10graphicsContexts\x12X\n" +
 	"\x12gpu_specifications\x18\x18 \x03(\v2).gpurec.perfetto.InternedGpuSpecificationR\x11gpuSpecifications\x12d\n" +
-	"\x1edebug_annotation_string_values\x18\x1d \x03(\v2\x1f.gpurec.perfetto.InternedStringR\x1bdebugAnnotationStringValues\"5\n" +
+	"\x1edebug_annotation_string_values\x18\x1d \x03(\v2\x1f.gpurec.perfetto.InternedStringR\x1bdebugAnnotationStringValues\x12P\n" +
+	"\x0fcompute_kernels\x18\xe8\a \x03(\v2&.gpurec.perfetto.InternedComputeKernelR\x0ecomputeKernels\"d\n" +
+	"\x15InternedComputeKernel\x12\x10\n" +
+	"\x03iid\x18\x01 \x01(\x04R\x03iid\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12%\n" +
+	"\x0edemangled_name\x18\x03 \x01(\tR\rdemangledName\"5\n" +
 	"\rEventCategory\x12\x10\n" +
 	"\x03iid\x18\x01 \x01(\x04R\x03iid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"1\n" +
@@ -3137,7 +3403,7 @@ const file_perfetto_proto_rawDesc = "" +
 	"\x03iid\x18\x01 \x01(\x04R\x03iid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1a\n" +
-	"\bcategory\x18\x04 \x01(\rR\bcategory\"\xdb\x03\n" +
+	"\bcategory\x18\x04 \x01(\rR\bcategory\"\x93\x04\n" +
 	"\x13GpuRenderStageEvent\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\x04R\aeventId\x12\x1a\n" +
 	"\bduration\x18\x02 \x01(\x04R\bduration\x12\x18\n" +
@@ -3154,10 +3420,18 @@ const file_perfetto_proto_rawDesc = "" +
 	"\x0eevent_wait_ids\x18\x12 \x03(\x04R\feventWaitIds\x12\x1d\n" +
 	"\n" +
 	"kernel_iid\x18\x13 \x01(\x04R\tkernelIid\x12\x19\n" +
-	"\bname_iid\x18\x14 \x01(\x04R\anameIid\x1a5\n" +
+	"\bname_iid\x18\x14 \x01(\x04R\anameIid\x126\n" +
+	"\x06launch\x18\x15 \x01(\v2\x1e.gpurec.perfetto.ComputeLaunchR\x06launch\x1a5\n" +
 	"\tExtraData\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xea\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xcf\x01\n" +
+	"\rComputeLaunch\x12@\n" +
+	"\tgrid_size\x18\x01 \x01(\v2#.gpurec.perfetto.ComputeLaunch.Dim3R\bgridSize\x12J\n" +
+	"\x0eworkgroup_size\x18\x02 \x01(\v2#.gpurec.perfetto.ComputeLaunch.Dim3R\rworkgroupSize\x1a0\n" +
+	"\x04Dim3\x12\f\n" +
+	"\x01x\x18\x01 \x01(\rR\x01x\x12\f\n" +
+	"\x01y\x18\x02 \x01(\rR\x01y\x12\f\n" +
+	"\x01z\x18\x03 \x01(\rR\x01z\"\xea\x02\n" +
 	"\x0fGpuCounterEvent\x12T\n" +
 	"\x12counter_descriptor\x18\x01 \x01(\v2%.gpurec.perfetto.GpuCounterDescriptorR\x11counterDescriptor\x12G\n" +
 	"\bcounters\x18\x02 \x03(\v2+.gpurec.perfetto.GpuCounterEvent.GpuCounterR\bcounters\x12\x15\n" +
@@ -3257,7 +3531,7 @@ func file_perfetto_proto_rawDescGZIP() []byte {
 }
 
 var file_perfetto_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_perfetto_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_perfetto_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_perfetto_proto_goTypes = []any{
 	(TrackEvent_Type)(0),                  // 0: gpurec.perfetto.TrackEvent.Type
 	(*Trace)(nil),                         // 1: gpurec.perfetto.Trace
@@ -3267,86 +3541,95 @@ var file_perfetto_proto_goTypes = []any{
 	(*ClockSnapshot)(nil),                 // 5: gpurec.perfetto.ClockSnapshot
 	(*SystemInfo)(nil),                    // 6: gpurec.perfetto.SystemInfo
 	(*TrackEvent)(nil),                    // 7: gpurec.perfetto.TrackEvent
-	(*DebugAnnotation)(nil),               // 8: gpurec.perfetto.DebugAnnotation
-	(*TrackDescriptor)(nil),               // 9: gpurec.perfetto.TrackDescriptor
-	(*ProcessDescriptor)(nil),             // 10: gpurec.perfetto.ProcessDescriptor
-	(*ThreadDescriptor)(nil),              // 11: gpurec.perfetto.ThreadDescriptor
-	(*CounterDescriptor)(nil),             // 12: gpurec.perfetto.CounterDescriptor
-	(*InternedData)(nil),                  // 13: gpurec.perfetto.InternedData
-	(*EventCategory)(nil),                 // 14: gpurec.perfetto.EventCategory
-	(*EventName)(nil),                     // 15: gpurec.perfetto.EventName
-	(*DebugAnnotationName)(nil),           // 16: gpurec.perfetto.DebugAnnotationName
-	(*InternedString)(nil),                // 17: gpurec.perfetto.InternedString
-	(*InternedGraphicsContext)(nil),       // 18: gpurec.perfetto.InternedGraphicsContext
-	(*InternedGpuSpecification)(nil),      // 19: gpurec.perfetto.InternedGpuSpecification
-	(*GpuRenderStageEvent)(nil),           // 20: gpurec.perfetto.GpuRenderStageEvent
-	(*GpuCounterEvent)(nil),               // 21: gpurec.perfetto.GpuCounterEvent
-	(*GpuCounterDescriptor)(nil),          // 22: gpurec.perfetto.GpuCounterDescriptor
-	(*GpuInfo)(nil),                       // 23: gpurec.perfetto.GpuInfo
-	(*GpuMemTotalEvent)(nil),              // 24: gpurec.perfetto.GpuMemTotalEvent
-	(*GenericGpuFrequencyEvent)(nil),      // 25: gpurec.perfetto.GenericGpuFrequencyEvent
-	(*FtraceEventBundle)(nil),             // 26: gpurec.perfetto.FtraceEventBundle
-	(*FtraceEvent)(nil),                   // 27: gpurec.perfetto.FtraceEvent
-	(*SchedSwitch)(nil),                   // 28: gpurec.perfetto.SchedSwitch
-	(*SchedWaking)(nil),                   // 29: gpurec.perfetto.SchedWaking
-	(*ProcessTree)(nil),                   // 30: gpurec.perfetto.ProcessTree
-	(*ClockSnapshot_Clock)(nil),           // 31: gpurec.perfetto.ClockSnapshot.Clock
-	(*SystemInfo_Utsname)(nil),            // 32: gpurec.perfetto.SystemInfo.Utsname
-	(*GpuRenderStageEvent_ExtraData)(nil), // 33: gpurec.perfetto.GpuRenderStageEvent.ExtraData
-	(*GpuCounterEvent_GpuCounter)(nil),    // 34: gpurec.perfetto.GpuCounterEvent.GpuCounter
-	(*GpuCounterDescriptor_Spec)(nil),     // 35: gpurec.perfetto.GpuCounterDescriptor.Spec
-	(*GpuInfo_KeyValue)(nil),              // 36: gpurec.perfetto.GpuInfo.KeyValue
-	(*GpuInfo_Gpu)(nil),                   // 37: gpurec.perfetto.GpuInfo.Gpu
-	(*ProcessTree_Process)(nil),           // 38: gpurec.perfetto.ProcessTree.Process
-	(*ProcessTree_Thread)(nil),            // 39: gpurec.perfetto.ProcessTree.Thread
+	(*GpuCorrelation)(nil),                // 8: gpurec.perfetto.GpuCorrelation
+	(*DebugAnnotation)(nil),               // 9: gpurec.perfetto.DebugAnnotation
+	(*TrackDescriptor)(nil),               // 10: gpurec.perfetto.TrackDescriptor
+	(*ProcessDescriptor)(nil),             // 11: gpurec.perfetto.ProcessDescriptor
+	(*ThreadDescriptor)(nil),              // 12: gpurec.perfetto.ThreadDescriptor
+	(*CounterDescriptor)(nil),             // 13: gpurec.perfetto.CounterDescriptor
+	(*InternedData)(nil),                  // 14: gpurec.perfetto.InternedData
+	(*InternedComputeKernel)(nil),         // 15: gpurec.perfetto.InternedComputeKernel
+	(*EventCategory)(nil),                 // 16: gpurec.perfetto.EventCategory
+	(*EventName)(nil),                     // 17: gpurec.perfetto.EventName
+	(*DebugAnnotationName)(nil),           // 18: gpurec.perfetto.DebugAnnotationName
+	(*InternedString)(nil),                // 19: gpurec.perfetto.InternedString
+	(*InternedGraphicsContext)(nil),       // 20: gpurec.perfetto.InternedGraphicsContext
+	(*InternedGpuSpecification)(nil),      // 21: gpurec.perfetto.InternedGpuSpecification
+	(*GpuRenderStageEvent)(nil),           // 22: gpurec.perfetto.GpuRenderStageEvent
+	(*ComputeLaunch)(nil),                 // 23: gpurec.perfetto.ComputeLaunch
+	(*GpuCounterEvent)(nil),               // 24: gpurec.perfetto.GpuCounterEvent
+	(*GpuCounterDescriptor)(nil),          // 25: gpurec.perfetto.GpuCounterDescriptor
+	(*GpuInfo)(nil),                       // 26: gpurec.perfetto.GpuInfo
+	(*GpuMemTotalEvent)(nil),              // 27: gpurec.perfetto.GpuMemTotalEvent
+	(*GenericGpuFrequencyEvent)(nil),      // 28: gpurec.perfetto.GenericGpuFrequencyEvent
+	(*FtraceEventBundle)(nil),             // 29: gpurec.perfetto.FtraceEventBundle
+	(*FtraceEvent)(nil),                   // 30: gpurec.perfetto.FtraceEvent
+	(*SchedSwitch)(nil),                   // 31: gpurec.perfetto.SchedSwitch
+	(*SchedWaking)(nil),                   // 32: gpurec.perfetto.SchedWaking
+	(*ProcessTree)(nil),                   // 33: gpurec.perfetto.ProcessTree
+	(*ClockSnapshot_Clock)(nil),           // 34: gpurec.perfetto.ClockSnapshot.Clock
+	(*SystemInfo_Utsname)(nil),            // 35: gpurec.perfetto.SystemInfo.Utsname
+	(*GpuRenderStageEvent_ExtraData)(nil), // 36: gpurec.perfetto.GpuRenderStageEvent.ExtraData
+	(*ComputeLaunch_Dim3)(nil),            // 37: gpurec.perfetto.ComputeLaunch.Dim3
+	(*GpuCounterEvent_GpuCounter)(nil),    // 38: gpurec.perfetto.GpuCounterEvent.GpuCounter
+	(*GpuCounterDescriptor_Spec)(nil),     // 39: gpurec.perfetto.GpuCounterDescriptor.Spec
+	(*GpuInfo_KeyValue)(nil),              // 40: gpurec.perfetto.GpuInfo.KeyValue
+	(*GpuInfo_Gpu)(nil),                   // 41: gpurec.perfetto.GpuInfo.Gpu
+	(*ProcessTree_Process)(nil),           // 42: gpurec.perfetto.ProcessTree.Process
+	(*ProcessTree_Thread)(nil),            // 43: gpurec.perfetto.ProcessTree.Thread
 }
 var file_perfetto_proto_depIdxs = []int32{
 	2,  // 0: gpurec.perfetto.Trace.packet:type_name -> gpurec.perfetto.TracePacket
-	26, // 1: gpurec.perfetto.TracePacket.ftrace_events:type_name -> gpurec.perfetto.FtraceEventBundle
-	30, // 2: gpurec.perfetto.TracePacket.process_tree:type_name -> gpurec.perfetto.ProcessTree
+	29, // 1: gpurec.perfetto.TracePacket.ftrace_events:type_name -> gpurec.perfetto.FtraceEventBundle
+	33, // 2: gpurec.perfetto.TracePacket.process_tree:type_name -> gpurec.perfetto.ProcessTree
 	5,  // 3: gpurec.perfetto.TracePacket.clock_snapshot:type_name -> gpurec.perfetto.ClockSnapshot
 	7,  // 4: gpurec.perfetto.TracePacket.track_event:type_name -> gpurec.perfetto.TrackEvent
-	13, // 5: gpurec.perfetto.TracePacket.interned_data:type_name -> gpurec.perfetto.InternedData
+	14, // 5: gpurec.perfetto.TracePacket.interned_data:type_name -> gpurec.perfetto.InternedData
 	6,  // 6: gpurec.perfetto.TracePacket.system_info:type_name -> gpurec.perfetto.SystemInfo
-	21, // 7: gpurec.perfetto.TracePacket.gpu_counter_event:type_name -> gpurec.perfetto.GpuCounterEvent
-	20, // 8: gpurec.perfetto.TracePacket.gpu_render_stage_event:type_name -> gpurec.perfetto.GpuRenderStageEvent
+	24, // 7: gpurec.perfetto.TracePacket.gpu_counter_event:type_name -> gpurec.perfetto.GpuCounterEvent
+	22, // 8: gpurec.perfetto.TracePacket.gpu_render_stage_event:type_name -> gpurec.perfetto.GpuRenderStageEvent
 	3,  // 9: gpurec.perfetto.TracePacket.trace_packet_defaults:type_name -> gpurec.perfetto.TracePacketDefaults
-	9,  // 10: gpurec.perfetto.TracePacket.track_descriptor:type_name -> gpurec.perfetto.TrackDescriptor
-	24, // 11: gpurec.perfetto.TracePacket.gpu_mem_total_event:type_name -> gpurec.perfetto.GpuMemTotalEvent
-	23, // 12: gpurec.perfetto.TracePacket.gpu_info:type_name -> gpurec.perfetto.GpuInfo
-	25, // 13: gpurec.perfetto.TracePacket.generic_gpu_frequency_event:type_name -> gpurec.perfetto.GenericGpuFrequencyEvent
+	10, // 10: gpurec.perfetto.TracePacket.track_descriptor:type_name -> gpurec.perfetto.TrackDescriptor
+	27, // 11: gpurec.perfetto.TracePacket.gpu_mem_total_event:type_name -> gpurec.perfetto.GpuMemTotalEvent
+	26, // 12: gpurec.perfetto.TracePacket.gpu_info:type_name -> gpurec.perfetto.GpuInfo
+	28, // 13: gpurec.perfetto.TracePacket.generic_gpu_frequency_event:type_name -> gpurec.perfetto.GenericGpuFrequencyEvent
 	4,  // 14: gpurec.perfetto.TracePacketDefaults.track_event_defaults:type_name -> gpurec.perfetto.TrackEventDefaults
-	31, // 15: gpurec.perfetto.ClockSnapshot.clocks:type_name -> gpurec.perfetto.ClockSnapshot.Clock
-	32, // 16: gpurec.perfetto.SystemInfo.utsname:type_name -> gpurec.perfetto.SystemInfo.Utsname
-	8,  // 17: gpurec.perfetto.TrackEvent.debug_annotations:type_name -> gpurec.perfetto.DebugAnnotation
+	34, // 15: gpurec.perfetto.ClockSnapshot.clocks:type_name -> gpurec.perfetto.ClockSnapshot.Clock
+	35, // 16: gpurec.perfetto.SystemInfo.utsname:type_name -> gpurec.perfetto.SystemInfo.Utsname
+	9,  // 17: gpurec.perfetto.TrackEvent.debug_annotations:type_name -> gpurec.perfetto.DebugAnnotation
 	0,  // 18: gpurec.perfetto.TrackEvent.type:type_name -> gpurec.perfetto.TrackEvent.Type
-	8,  // 19: gpurec.perfetto.DebugAnnotation.dict_entries:type_name -> gpurec.perfetto.DebugAnnotation
-	8,  // 20: gpurec.perfetto.DebugAnnotation.array_values:type_name -> gpurec.perfetto.DebugAnnotation
-	10, // 21: gpurec.perfetto.TrackDescriptor.process:type_name -> gpurec.perfetto.ProcessDescriptor
-	11, // 22: gpurec.perfetto.TrackDescriptor.thread:type_name -> gpurec.perfetto.ThreadDescriptor
-	12, // 23: gpurec.perfetto.TrackDescriptor.counter:type_name -> gpurec.perfetto.CounterDescriptor
-	14, // 24: gpurec.perfetto.InternedData.event_categories:type_name -> gpurec.perfetto.EventCategory
-	15, // 25: gpurec.perfetto.InternedData.event_names:type_name -> gpurec.perfetto.EventName
-	16, // 26: gpurec.perfetto.InternedData.debug_annotation_names:type_name -> gpurec.perfetto.DebugAnnotationName
-	18, // 27: gpurec.perfetto.InternedData.graphics_contexts:type_name -> gpurec.perfetto.InternedGraphicsContext
-	19, // 28: gpurec.perfetto.InternedData.gpu_specifications:type_name -> gpurec.perfetto.InternedGpuSpecification
-	17, // 29: gpurec.perfetto.InternedData.debug_annotation_string_values:type_name -> gpurec.perfetto.InternedString
-	33, // 30: gpurec.perfetto.GpuRenderStageEvent.extra_data:type_name -> gpurec.perfetto.GpuRenderStageEvent.ExtraData
-	22, // 31: gpurec.perfetto.GpuCounterEvent.counter_descriptor:type_name -> gpurec.perfetto.GpuCounterDescriptor
-	34, // 32: gpurec.perfetto.GpuCounterEvent.counters:type_name -> gpurec.perfetto.GpuCounterEvent.GpuCounter
-	35, // 33: gpurec.perfetto.GpuCounterDescriptor.specs:type_name -> gpurec.perfetto.GpuCounterDescriptor.Spec
-	37, // 34: gpurec.perfetto.GpuInfo.gpus:type_name -> gpurec.perfetto.GpuInfo.Gpu
-	27, // 35: gpurec.perfetto.FtraceEventBundle.event:type_name -> gpurec.perfetto.FtraceEvent
-	28, // 36: gpurec.perfetto.FtraceEvent.sched_switch:type_name -> gpurec.perfetto.SchedSwitch
-	29, // 37: gpurec.perfetto.FtraceEvent.sched_waking:type_name -> gpurec.perfetto.SchedWaking
-	38, // 38: gpurec.perfetto.ProcessTree.processes:type_name -> gpurec.perfetto.ProcessTree.Process
-	39, // 39: gpurec.perfetto.ProcessTree.threads:type_name -> gpurec.perfetto.ProcessTree.Thread
-	36, // 40: gpurec.perfetto.GpuInfo.Gpu.extra_info:type_name -> gpurec.perfetto.GpuInfo.KeyValue
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	8,  // 19: gpurec.perfetto.TrackEvent.gpu_correlation:type_name -> gpurec.perfetto.GpuCorrelation
+	9,  // 20: gpurec.perfetto.DebugAnnotation.dict_entries:type_name -> gpurec.perfetto.DebugAnnotation
+	9,  // 21: gpurec.perfetto.DebugAnnotation.array_values:type_name -> gpurec.perfetto.DebugAnnotation
+	11, // 22: gpurec.perfetto.TrackDescriptor.process:type_name -> gpurec.perfetto.ProcessDescriptor
+	12, // 23: gpurec.perfetto.TrackDescriptor.thread:type_name -> gpurec.perfetto.ThreadDescriptor
+	13, // 24: gpurec.perfetto.TrackDescriptor.counter:type_name -> gpurec.perfetto.CounterDescriptor
+	16, // 25: gpurec.perfetto.InternedData.event_categories:type_name -> gpurec.perfetto.EventCategory
+	17, // 26: gpurec.perfetto.InternedData.event_names:type_name -> gpurec.perfetto.EventName
+	18, // 27: gpurec.perfetto.InternedData.debug_annotation_names:type_name -> gpurec.perfetto.DebugAnnotationName
+	20, // 28: gpurec.perfetto.InternedData.graphics_contexts:type_name -> gpurec.perfetto.InternedGraphicsContext
+	21, // 29: gpurec.perfetto.InternedData.gpu_specifications:type_name -> gpurec.perfetto.InternedGpuSpecification
+	19, // 30: gpurec.perfetto.InternedData.debug_annotation_string_values:type_name -> gpurec.perfetto.InternedString
+	15, // 31: gpurec.perfetto.InternedData.compute_kernels:type_name -> gpurec.perfetto.InternedComputeKernel
+	36, // 32: gpurec.perfetto.GpuRenderStageEvent.extra_data:type_name -> gpurec.perfetto.GpuRenderStageEvent.ExtraData
+	23, // 33: gpurec.perfetto.GpuRenderStageEvent.launch:type_name -> gpurec.perfetto.ComputeLaunch
+	37, // 34: gpurec.perfetto.ComputeLaunch.grid_size:type_name -> gpurec.perfetto.ComputeLaunch.Dim3
+	37, // 35: gpurec.perfetto.ComputeLaunch.workgroup_size:type_name -> gpurec.perfetto.ComputeLaunch.Dim3
+	25, // 36: gpurec.perfetto.GpuCounterEvent.counter_descriptor:type_name -> gpurec.perfetto.GpuCounterDescriptor
+	38, // 37: gpurec.perfetto.GpuCounterEvent.counters:type_name -> gpurec.perfetto.GpuCounterEvent.GpuCounter
+	39, // 38: gpurec.perfetto.GpuCounterDescriptor.specs:type_name -> gpurec.perfetto.GpuCounterDescriptor.Spec
+	41, // 39: gpurec.perfetto.GpuInfo.gpus:type_name -> gpurec.perfetto.GpuInfo.Gpu
+	30, // 40: gpurec.perfetto.FtraceEventBundle.event:type_name -> gpurec.perfetto.FtraceEvent
+	31, // 41: gpurec.perfetto.FtraceEvent.sched_switch:type_name -> gpurec.perfetto.SchedSwitch
+	32, // 42: gpurec.perfetto.FtraceEvent.sched_waking:type_name -> gpurec.perfetto.SchedWaking
+	42, // 43: gpurec.perfetto.ProcessTree.processes:type_name -> gpurec.perfetto.ProcessTree.Process
+	43, // 44: gpurec.perfetto.ProcessTree.threads:type_name -> gpurec.perfetto.ProcessTree.Thread
+	40, // 45: gpurec.perfetto.GpuInfo.Gpu.extra_info:type_name -> gpurec.perfetto.GpuInfo.KeyValue
+	46, // [46:46] is the sub-list for method output_type
+	46, // [46:46] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_perfetto_proto_init() }
@@ -3360,7 +3643,7 @@ func file_perfetto_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_perfetto_proto_rawDesc), len(file_perfetto_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   39,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -14,11 +14,13 @@ type checker struct {
 	linux  bool
 	tracks map[uint64]*Track
 	flows  map[uint64][]*Slice
+	gpus   int // in GpuInfo
+	submit map[uint64]*Slice
 }
 
 func newChecker() *checker {
 	return &checker{
-		seqs: map[uint32]*sequence{}, clocks: map[uint32]bool{}, tracks: map[uint64]*Track{}, flows: map[uint64][]*Slice{},
+		seqs: map[uint32]*sequence{}, clocks: map[uint32]bool{}, tracks: map[uint64]*Track{}, flows: map[uint64][]*Slice{}, submit: map[uint64]*Slice{},
 		rep: Report{Categories: map[string]int{}, FlowPairs: map[string]int{}, Busy: map[string]int64{},
 			Idle: map[string]map[string]Idle{}, MaxBacklog: map[string]float64{}},
 	}
@@ -205,6 +207,12 @@ func (c *checker) begin(ts int64, e *pb.TrackEvent, t *Track, s *sequence) {
 	t.stack = append(t.stack, x)
 	t.Slices = append(t.Slices, x)
 	c.rep.Slices = append(c.rep.Slices, x)
+	for _, id := range e.GetGpuCorrelation().GetRenderStageSubmissionEventIds() {
+		if c.submit[id] != nil {
+			c.problem("stage", "render stage %d is submitted twice", id)
+		}
+		c.submit[id] = x
+	}
 	for _, f := range e.FlowIds {
 		if f == 0 {
 			c.problem("flow", "packet %d: flow id 0", c.rep.Packets)
@@ -235,6 +243,7 @@ func (c *checker) finish() {
 	}
 	c.siblings()
 	c.checkFlows()
+	c.checkStages()
 	for _, x := range c.rep.Slices {
 		c.duration(x)
 		c.place(x)

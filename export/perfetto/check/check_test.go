@@ -2,8 +2,8 @@ package check
 
 import (
 	"bytes"
-	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -43,7 +43,7 @@ func TestForms(t *testing.T) {
 	_, _ = gz.Write(plain)
 	_ = gz.Close()
 	m := minimal()
-	fl, _ := flate.NewWriter(&d, 6)
+	fl := zlib.NewWriter(&d)
 	_, _ = fl.Write(marshal(t, &pb.Trace{Packet: m.Packet[1:]}))
 	_ = fl.Close()
 	packed := &pb.Trace{Packet: []*pb.TracePacket{m.Packet[0], {CompressedPackets: d.Bytes()}}}

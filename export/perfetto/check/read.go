@@ -7,8 +7,8 @@ package check
 import (
 	"bufio"
 	"bytes"
-	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -90,7 +90,22 @@ func (c *checker) packets(r *bufio.Reader, inside bool) error {
 			if len(z) > 512<<10 {
 				c.problem("size", "compressed packets of %d bytes", len(z))
 			}
-			in := bufio.NewReader(io.LimitReader(flate.NewReader(bytes.NewReader(z)), maxInflated))
+			if c.rep.Packets == 1 {
+				c.rep.Packets = 0 // the first packet is the one inside
+			}
+			inflate, err := zlib.NewReader(bytes.NewReader(z))
+			if err != nil {
+				return fmt.Errorf("compressed packets: %w", err)
+			}
+			raw, err := io.ReadAll(io.LimitReader(inflate, maxInflated))
+			if err != nil {
+				return fmt.Errorf("compressed packets: %w", err)
+			}
+			if len(raw) > 512<<10 {
+				c.problem("size", "compressed packets that hold %d bytes", len(raw))
+			}
+			c.rep.Compressed++
+			in := bufio.NewReader(bytes.NewReader(raw))
 			if err := c.packets(in, true); err != nil {
 				return fmt.Errorf("compressed packets: %w", err)
 			}
@@ -135,12 +150,16 @@ type sequence struct {
 	names       map[uint64]string
 	argNames    map[uint64]string
 	strs        map[uint64]string
+	specs       map[uint64]string
+	contexts    map[uint64]string
+	kernels     map[uint64]string
 }
 
 func (s *sequence) clear() {
 	s.cleared = true
 	s.cats, s.names = map[uint64]string{}, map[uint64]string{}
 	s.argNames, s.strs = map[uint64]string{}, map[uint64]string{}
+	s.specs, s.contexts, s.kernels = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
 }
 
 func (c *checker) sequence(id uint32) *sequence {
@@ -190,6 +209,10 @@ func (c *checker) packet(p *pb.TracePacket) {
 		c.event(int64(p.GetTimestamp()), p.TrackEvent, s)
 	case p.FtraceEvents != nil:
 		c.ftrace(p.FtraceEvents)
+	case p.GpuRenderStageEvent != nil:
+		c.stage(int64(p.GetTimestamp()), p.GpuRenderStageEvent, s)
+	case p.GpuInfo != nil:
+		c.gpus = len(p.GpuInfo.Gpus)
 	case p.SystemInfo != nil:
 		c.linux = p.SystemInfo.GetUtsname().GetSysname() == "Linux"
 	case p.ProcessTree != nil:
@@ -225,7 +248,7 @@ func (c *checker) snapshot(p *pb.TracePacket, s *pb.ClockSnapshot) {
 func (c *checker) flags(p *pb.TracePacket, s *sequence) {
 	s.packets++
 	f := p.GetSequenceFlags()
-	stateful := p.TrackEvent != nil || p.TrackDescriptor != nil || p.InternedData != nil || p.FtraceEvents != nil
+	stateful := p.TrackEvent != nil || p.TrackDescriptor != nil || p.InternedData != nil || p.FtraceEvents != nil || p.GpuRenderStageEvent != nil
 	switch {
 	case !stateful:
 	case f&1 != 0:
@@ -261,6 +284,15 @@ func (c *checker) interned(d *pb.InternedData, s *sequence) {
 	}
 	for _, x := range d.DebugAnnotationStringValues {
 		def(s.strs, "string", x.GetIid(), string(x.GetStr()))
+	}
+	for _, x := range d.GpuSpecifications {
+		def(s.specs, "specification", x.GetIid(), x.GetName())
+	}
+	for _, x := range d.GraphicsContexts {
+		def(s.contexts, "context", x.GetIid(), fmt.Sprint(x.GetPid()))
+	}
+	for _, x := range d.ComputeKernels {
+		def(s.kernels, "kernel", x.GetIid(), x.GetName())
 	}
 }
 

@@ -98,6 +98,8 @@ type Report struct {
 	Samples    int // counter values
 	Switches   int
 	Wakings    int
+	Stages     []*Stage                   // render stages
+	Compressed int                        // packets that hold packets
 	Busy       map[string]int64           // ns by "GPU 0 (x) > ring gfx"
 	Idle       map[string]map[string]Idle // by ring, by cause
 	MaxBacklog map[string]float64         // by ring
