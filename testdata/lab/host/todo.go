@@ -22,7 +22,8 @@ var (
 	legacyEvents = []string{"drm_sched_job", "drm_run_job", "drm_sched_process_job", "drm_sched_job_wait_dep"}
 	newerEvents  = []string{"drm_sched_job_queue", "drm_sched_job_run", "drm_sched_job_done", "drm_sched_job_add_dep", "drm_sched_job_unschedulable"}
 	fenceEvents  = []string{"dma_fence_init", "dma_fence_emit", "dma_fence_enable_signal", "dma_fence_signaled", "dma_fence_wait_start", "dma_fence_wait_end", "dma_fence_destroy"}
-	otherEvents  = []string{"syscalls/sys_enter_ioctl", "syscalls/sys_exit_ioctl", "irq/irq_handler_entry", "irq/irq_handler_exit", "sched/sched_switch", "sched/sched_process_exit"}
+	ioctlEvents  = []string{"syscalls/sys_enter_ioctl", "syscalls/sys_exit_ioctl"}
+	otherEvents  = []string{"irq/irq_handler_entry", "irq/irq_handler_exit", "sched/sched_switch", "sched/sched_process_exit"}
 )
 
 func (t Task) events() []string {
@@ -39,6 +40,10 @@ func (t Task) events() []string {
 		add("gpu_scheduler", newerEvents)
 	}
 	add("dma_fence", fenceEvents)
+	all = append(all, ioctlEvents...)
+	if t.Scenario.Log != scenario.Whole {
+		return all // recorders themselves make many of the others
+	}
 	return append(all, otherEvents...)
 }
 
