@@ -167,6 +167,22 @@ func compare(t *testing.T, db *sql.DB, rep map[string]any) (figures int) {
 			t.Errorf("%s has %d rows, %s has %d", l.list, found, l.view, len(want))
 		}
 	}
+	if got := query(t, db, "SELECT count(*) FILTER (timed_out) FROM fence_waits")[0][0]; !same(rep["fence_waits_timed_out"], got) {
+		t.Errorf("%v waits timed out, the table says %v", rep["fence_waits_timed_out"], got)
+	}
+	unmatched := named(t, db, "SELECT * FROM unmatched_summary")
+	if list := rep["unmatched"].([]any); len(list) != len(unmatched) {
+		t.Errorf("%d lines of unmatched, the view has %d", len(list), len(unmatched))
+	}
+	for _, x := range rep["unmatched"].([]any) {
+		x := x.(map[string]any)
+		if !slices.ContainsFunc(unmatched, func(u map[string]any) bool {
+			return same(x["table"], u["src_table"]) && same(x["link"], u["link"]) && same(x["reason"], u["reason"]) && same(x["count"], u["count"])
+		}) {
+			t.Errorf("the view lacks %v", x)
+		}
+		figures++
+	}
 	return figures + compareBursts(t, db, rep) + compareIdle(t, db, rep) + compareStats(t, db, rep)
 }
 
@@ -455,7 +471,7 @@ func plausibleRows(r *rand.Rand, n int) *correlate.Rows {
 			o.Status = un(uint64(r.IntN(3)))
 		}
 		rows.Ioctls = append(rows.Ioctls, o)
-		rows.FenceWaits = append(rows.FenceWaits, correlate.FenceWait{ID: id(i), WaitNS: maybe(dur()), WakeNS: maybe(dur()), StartNS: ts(at), EndNS: ts(at + 1)})
+		rows.FenceWaits = append(rows.FenceWaits, correlate.FenceWait{ID: id(i), WaitNS: maybe(dur()), WakeNS: maybe(dur()), StartNS: ts(at), EndNS: ts(at + 1), TimedOut: []correlate.OptBool{{}, event.Some(true), event.Some(false)}[r.IntN(3)]})
 		rows.MemMaps = append(rows.MemMaps, correlate.MemMap{ID: id(i), ProcessID: correlate.ID(r.IntN(3)), DeviceID: correlate.ID(r.IntN(2)), Op: pick("map", "unmap"), TSNS: ts(at), Address: un(uint64(r.IntN(200))), Bytes: un(r.Uint64N(1e6))})
 		rows.IdleGaps = append(rows.IdleGaps, correlate.IdleGap{DeviceID: correlate.ID(r.IntN(2)), Ring: pick("gfx", "sdma"), StartNS: ts(at), EndNS: ts(at + d), Cause: pick("nothing_submitted", "dependency"), SubmitterWas: pick("", "waiting for fence 4:1", "waiting for fence 4:2", "off CPU")})
 		if r.IntN(100) == 0 {
