@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,6 +161,18 @@ func TestRenderStagesOfRealTraces(t *testing.T) {
 		}
 		if len(rep.Stages) != activities || activities == 0 || rep.Compressed == 0 {
 			t.Errorf("%s: %d render stages of %d activities, %d compressed packets", name, len(rep.Stages), activities, rep.Compressed)
+		}
+		// Read back, each is one activity, as without them.
+		var a, b struct {
+			Activities map[string]uint64 `json:"gpu_activities"`
+		}
+		for file, v := range map[string]any{in: &a, out: &b} {
+			if err := json.Unmarshal([]byte(must(t, "info", "--json", file)), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !maps.Equal(a.Activities, b.Activities) || len(a.Activities) == 0 {
+			t.Errorf("%s: activities %v, read back %v", name, a.Activities, b.Activities)
 		}
 		t.Logf("%s: %d render stages, %d compressed packets", name, len(rep.Stages), rep.Compressed)
 	}

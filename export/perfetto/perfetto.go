@@ -100,7 +100,7 @@ func (w *Writer) write(sum *correlate.Summary) error {
 func (w *Writer) draw(to io.Writer, sum *correlate.Summary) error {
 	out := newPackets(to)
 	if w.o.CompressPackets {
-		out.z = newCompressor()
+		out.next = newCompressor()
 	}
 	if err := w.pic.Draw(sum, newPen(out)); err != nil {
 		return err

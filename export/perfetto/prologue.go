@@ -37,6 +37,10 @@ func (w *pen) Start(s *picture.Scene) {
 	for i := range snaps[1:] {
 		w.snapshot(&snaps[i+1])
 	}
+	if w.out.next != nil {
+		w.out.flush()
+		w.out.z = w.out.next
+	}
 }
 
 // snapshots relates the trace's axis to the clocks of the machine. The axis is

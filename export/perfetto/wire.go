@@ -71,6 +71,7 @@ type packets struct {
 	err  error
 	n    int64       // bytes written, before compression
 	z    *compressor // nil writes packets as they are
+	next *compressor // z once the prologue is written: by that readers know the format
 }
 
 // flushBytes is how much is written at once.

@@ -90,9 +90,6 @@ func (c *checker) packets(r *bufio.Reader, inside bool) error {
 			if len(z) > 512<<10 {
 				c.problem("size", "compressed packets of %d bytes", len(z))
 			}
-			if c.rep.Packets == 1 {
-				c.rep.Packets = 0 // the first packet is the one inside
-			}
 			inflate, err := zlib.NewReader(bytes.NewReader(z))
 			if err != nil {
 				return fmt.Errorf("compressed packets: %w", err)

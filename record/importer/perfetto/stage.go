@@ -25,6 +25,7 @@ type stage struct {
 	grid, block                 [3]uint64
 	hasGrid, hasBlock           bool
 	waits                       []uint64
+	ours                        bool // gpurec's export wrote it beside a slice of the same activity
 }
 
 // renderStage reads a GpuRenderStageEvent.
@@ -80,6 +81,10 @@ func (r *reader) renderStage(h *head, m *message) {
 	if g.id == 0 && !g.hasQueue && !g.hasStage && !g.hasName && g.duration == 0 && !h.hasTime {
 		return // specifications alone
 	}
+	if g.ours {
+		r.note(&AnomalyDerived, 1)
+		return
+	}
 	r.giveStage(h, &g)
 }
 
@@ -131,6 +136,7 @@ func (r *reader) extraData(g *stage, b []byte) {
 			value = r.str(f.b)
 		}
 	}
+	g.ours = g.ours || name == "gpu_activity_id"
 	if name == "stream" {
 		if v, err := strconv.ParseUint(value, 10, 64); err == nil {
 			g.stream, g.hasStream = v, true
