@@ -287,11 +287,3 @@ func readTruth(t testing.TB, kernel string) []truth {
 	}
 	return out
 }
-
-func sumText(sum *Summary) string {
-	var b strings.Builder
-	for _, a := range sum.Counters.List() {
-		fmt.Fprintf(&b, "%s %d\n", a.Name, a.Count)
-	}
-	return b.String()
-}

@@ -69,10 +69,8 @@ const (
 type Finder struct {
 	start  Ref
 	want   map[Ref]dir
-	before int // wanted when the pass began, with their directions
 	grown  bool
 	passes int
-	full   bool
 
 	rows  map[Ref]row
 	links map[correlate.Link]bool

@@ -90,15 +90,14 @@ type Device struct {
 	Row   correlate.Device
 	Known bool // it has a row
 
-	label    string // "GPU 0"
-	arg      string // argument `device`
-	track    *Track
-	util     *Track
-	resets   *Track
-	idle     *Track // of a device known only through activities
-	backlog  *counter
-	rings    []*ring
-	counters map[string]*Track
+	label   string // "GPU 0"
+	arg     string // argument `device`
+	track   *Track
+	util    *Track
+	resets  *Track
+	idle    *Track // of a device known only through activities
+	backlog *counter
+	rings   []*ring
 
 	busyTo int64     // end of the union of running intervals so far
 	busy   []float64 // running time by window, ns

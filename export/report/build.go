@@ -48,20 +48,19 @@ type Builder struct {
 
 // seen says which kinds of rows a log has, for what could not be known.
 type seen struct {
-	run, done, threads             bool
-	enqueues, enqueuesWithWork     uint64 // calls that put work on a device, at the root
-	apiFamilies                    map[string]bool
-	slowEnqueues                   uint64
-	slowEnqueueNS, longestEnqueue  int64
-	longestEnqueueRow              row
-	longestEnqueueName             string
-	longestEnqueueProc             correlate.ID
-	failedCalls                    uint64
-	firstFailed                    row
-	firstFailedName                string
-	firstFailedResult              int64
-	firstFailedProc                correlate.ID
-	unknownFunctions, unknownCalls uint64
+	run, done, threads            bool
+	enqueues                      uint64 // calls that put work on a device, at the root
+	apiFamilies                   map[string]bool
+	slowEnqueues                  uint64
+	slowEnqueueNS, longestEnqueue int64
+	longestEnqueueRow             row
+	longestEnqueueName            string
+	longestEnqueueProc            correlate.ID
+	failedCalls                   uint64
+	firstFailed                   row
+	firstFailedName               string
+	firstFailedResult             int64
+	firstFailedProc               correlate.ID
 }
 
 type logLine struct {

@@ -22,7 +22,6 @@ type ringAcc struct {
 	idle                           map[string]*idleAcc
 	neverRan, unfinished           jobRef // the first of them
 	failed, rerun, slowest         jobRef
-	lastRun                        int64
 	killed                         bool // one of neverRan was
 	processes                      map[correlate.ID]bool
 }

@@ -93,7 +93,7 @@ func ParseFormat(system string, text []byte) (*Format, error) {
 		}
 	}
 	if f.Name == "" || f.ID < 0 || !inFormat {
-		return nil, fmt.Errorf("%w: it needs name:, ID: and format:", ErrFormat)
+		return nil, fmt.Errorf("%w: it needs the lines name, ID and format", ErrFormat)
 	}
 	if common {
 		f.splitCommon()
