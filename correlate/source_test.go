@@ -2,7 +2,6 @@ package correlate
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
