@@ -59,7 +59,6 @@ type plainJob struct {
 	dep                       event.Time // when wait_dep was emitted, 0 without
 	depOn                     *plainJob
 	hwCtx, hwSeqno            uint64 // the last
-	inits                     int    // hardware fences
 }
 
 // plainJobs rebuilds the jobs from the dump: by address until the done, the
