@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/gpurec/gpurec/export"
 	"github.com/urfave/cli/v2"
 )
 
 func exportFlags() []cli.Flag {
 	return append(inputFlags(),
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: *.pftrace (Perfetto), *.json (Chrome), both also *.gz, DIR/ (Parquet), - (standard output)"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`: *.pftrace (Perfetto), *.json (Chrome), both also *.gz, DIR/ (Parquet), - (standard output); {host} and {run} are filled in"},
 		&cli.StringFlag{Name: "format", Usage: "write `FORMAT`, whatever OUT is called: " + exporterNames()},
 		&cli.StringFlag{Name: "from-time", Usage: "leave out what ends before `TIME`: a duration from the start of the trace (1.5s), or nanoseconds of its clock"},
 		&cli.StringFlag{Name: "to-time", Usage: "leave out what begins at or after `TIME`"},
@@ -90,6 +92,9 @@ func convertOnce(c *cli.Context, sel *selection, from []string, to string) (agai
 		return false, err
 	}
 	defer in.Close()
+	if to, err = outputPath(to, cmp.Or(sel.named, in.name), in.Meta()); err != nil {
+		return false, err
+	}
 	sink, filter, err := sel.open(c, in.name, to)
 	if err != nil {
 		return false, err

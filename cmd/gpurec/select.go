@@ -21,6 +21,7 @@ type selection struct {
 	processes []string
 	max       int64
 	spool     string // a copy of standard input, which is read more than once
+	named     string // what the input is called if it was spooled
 }
 
 func selectionOf(c *cli.Context, to string) (*selection, error) {
@@ -98,7 +99,7 @@ func (s *selection) prepare(c *cli.Context, from []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.spool = path
+		s.spool, s.named = path, "-"
 		from = slices.Clone(from)
 		from[i] = path
 	}
