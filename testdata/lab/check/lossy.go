@@ -8,6 +8,10 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 )
 
+// late is how much later than its moment an event may be written: the guest's
+// CPU may turn to another thing between.
+const late = int64(20e6)
+
 // lossy compares a log of buffers that were too small with the truth and with
 // the whole trace: what was produced was written or is counted as lost; jobs
 // away from losses are whole; what others lack is said to be lost.
@@ -23,7 +27,7 @@ func (r *results) lossy(p *product) []string {
 	hurt := int64(0)
 	for _, j := range r.truth.Jobs {
 		row := rows[j]
-		near := p.lossWithin(j.Submit, j.Finished)
+		near := p.lossWithin(j.Submit, j.Finished+late)
 		if row == nil {
 			if !near {
 				c.problem(j, "%s: no such row, and no loss", p.what)

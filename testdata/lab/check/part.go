@@ -9,8 +9,8 @@ import (
 )
 
 // whose finds the job of the truth that each row is of, also of rows whose
-// queueing was not seen: by the fence, else by the address that was the job's
-// at that time.
+// queueing was not seen: by the fence, if all of its key is known, else by the
+// address that was the job's at that time.
 func (r *results) whose(p *product, c *comparison) map[*correlate.Job]*Job {
 	byKey := map[Key]*Job{}
 	byFence := map[uint64][]*Job{}
@@ -18,15 +18,17 @@ func (r *results) whose(p *product, c *comparison) map[*correlate.Job]*Job {
 		byKey[j.Key] = j
 		byFence[j.Fence] = append(byFence[j.Fence], j)
 	}
+	low := func(row *correlate.Job) Key { return Key{row.FenceContext.V, row.FenceSeqno.V}.low() }
 	of := map[*correlate.Job]*Job{}
 	rows := map[*Job]*correlate.Job{}
 	for i := range p.rows.Jobs {
 		row := &p.rows.Jobs[i]
 		j := byKey[Key{row.FenceContext.V, row.FenceSeqno.V}]
-		if !row.FenceContext.OK {
+		if !row.FenceContext.OK || row.Low32 {
 			at := int64(anyTime(row))
+			j = nil
 			for _, x := range byFence[row.FencePtr.V] {
-				if x.Submit <= at && (at <= x.Finished || x.Finished == 0) {
+				if x.Submit <= at && (at <= x.Finished || x.Finished == 0) && (!row.FenceContext.OK || low(row) == x.Key.low()) {
 					j = x
 				}
 			}
@@ -68,6 +70,17 @@ func (p *product) extent(of func(*correlate.Job) correlate.OptTime) (first, last
 	return first, last
 }
 
+// firstIoctl is when the first ioctl that was seen to begin began.
+func (p *product) firstIoctl() int64 {
+	first := int64(math.MaxInt64)
+	for i := range p.rows.Ioctls {
+		if t := p.rows.Ioctls[i].StartNS; t.OK {
+			first = min(first, int64(t.V))
+		}
+	}
+	return first
+}
+
 // part compares a log that begins and ends within a run with the truth: what
 // lies in it is whole; what began before or ended after says so.
 func (r *results) part(p *product) []string {
@@ -78,14 +91,16 @@ func (r *results) part(p *product) []string {
 		rows[j] = row
 		c.row(j, row, p)
 	}
-	firstQueue, _ := p.extent(queued)
+	start, _ := p.extent(queued)
+	firstQueue := start
+	start = max(start, p.firstIoctl())
 	_, lastRun := p.extent(ran)
 	_, lastFinished := p.extent(finished)
 	before, after, inside := int64(0), int64(0), 0
 	for _, j := range r.truth.Jobs {
 		row := rows[j]
-		// Queueings are the last to be probed, finished fences the first to be no more.
-		if j.Submit >= firstQueue && j.Finished <= lastFinished && j.Finished != 0 {
+		// Queueings and ioctls are the last to be probed, finished fences the first to be no more.
+		if j.Submit >= start && j.Finished <= lastFinished && j.Finished != 0 {
 			inside++
 			if row == nil {
 				c.problem(j, "%s: no such row", p.what)
