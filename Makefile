@@ -45,9 +45,7 @@ lint: ## gofmt, vet, staticcheck
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PKGS)
 
 fuzz-smoke: ## every fuzz target for FUZZTIME (default 10s)
-	@set -e; for p in $(FUZZ_PKGS); do \
-	  for f in $$($(GO) test -list '^Fuzz' ./$$p | grep ^Fuzz); do \
-	    echo "fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x ./$$p; done; done
+	./testdata/fuzz-smoke.sh $(FUZZTIME) $(FUZZ_PKGS)
 
 bench: ## benchmarks, for benchstat
 	$(GO) test -run '^$$' -bench . -benchmem ./...
