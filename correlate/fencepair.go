@@ -18,6 +18,7 @@ func (f *fenceTracker) pair(x *fence, t *thread) {
 		}
 		t.pairs[t.npairs] = fencePair{a, f.ref(x)}
 		t.npairs++
+		t.pairedAfter = f.e.seq.loss
 		return
 	}
 	f.unref(a)

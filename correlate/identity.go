@@ -46,13 +46,16 @@ type thread struct {
 
 	pairs    [pairRing]fencePair // drm_sched fences made and not yet owned
 	npairs   int
-	lastInit *fence    // last drm_sched fence made, a possible first of a pair
-	running  *job      // run event seen, hardware fence not yet
-	called   endingJob // the job that the scheduler last handed to its driver here
-	native   endingJob // the job that a driver last queued here, for the scheduler's event
-	emitted  emitted
-	slice    *sliceStack
-	history  history
+	lastInit *fence // last drm_sched fence made, a possible first of a pair
+
+	pairedAfter ID // losses told when the last pair was made
+
+	running *job      // run event seen, hardware fence not yet
+	called  endingJob // the job that the scheduler last handed to its driver here
+	native  endingJob // the job that a driver last queued here, for the scheduler's event
+	emitted emitted
+	slice   *sliceStack
+	history history
 }
 
 type idTracker struct {

@@ -15,9 +15,12 @@ type job struct {
 	hasPtr bool
 	t      *thread // that queued it
 	runner *thread // that ran it, while its hardware fence may come
-	fd     *fdState
-	io     heldIoctl  // that queued it, if a call may still adopt it
-	since  event.Time // when that began
+
+	ranAfter ID // losses told when it ran
+
+	fd    *fdState
+	io    heldIoctl  // that queued it, if a call may still adopt it
+	since event.Time // when that began
 
 	fin, sched, hw  *fence
 	finConf, hwConf Confidence
@@ -30,6 +33,7 @@ type job struct {
 	bridgeRuns         int64
 	closing, given     bool
 	reused, evicted    bool
+	doneNamed          bool // the done event has the fence's context:seqno
 	accounted          bool
 	prevDone           OptTime
 	callStart          OptTime // of the call that api_call_id names
@@ -78,7 +82,7 @@ type jobTracker struct {
 	byID       map[ringID]*job
 	firstSeqno map[uint64]firstSeq // first queued number of a finished context
 	ctxDevice  map[uint64]*device  // of a finished context
-	doubtful   []endingJob         // that look killed, until losses are known
+	doubtful   []endingJob         // whose end a loss would put in doubt, until losses are known
 	ending     []endingJob         // ended, in order; given when nothing can change them
 	head       int
 	sched      testimony // the scheduler's events
@@ -91,7 +95,7 @@ type jobTracker struct {
 // Bounds of the job tracker.
 const (
 	maxEnding     = 256         // ended jobs that wait for their finished fence
-	maxDoubtful   = 1024        // jobs that look killed
+	maxDoubtful   = 1024        // jobs whose end a loss would put in doubt
 	maxAwaiting   = 4096        // ended jobs that wait for the call around their ioctl
 	maxContexts   = 1 << 16     // contexts remembered
 	firstKernelID = 1<<64 - 256 // client ids from here on are the driver's own
@@ -273,7 +277,7 @@ func (x *jobTracker) run(ev *event.Event, t *thread) {
 	if !t.idle {
 		t.running, t.called = nil, endingJob{j, j.row.ID}
 		if j.hw == nil {
-			t.running, j.runner = j, t
+			t.running, j.runner, j.ranAfter = j, t, x.e.seq.loss
 		}
 	}
 	if j.ran {
@@ -323,7 +327,8 @@ func (x *jobTracker) rerun(j *job, at OptTime, hw *fence) {
 func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
 	x.sched.sawDone, x.sched.noDone = true, false
 	j := x.lookup(ev)
-	if j != nil && j.done && !j.doneByDriver {
+	_, named := ev.Fence()
+	if j != nil && (j.done && !j.doneByDriver || !named && c != nil && j.endOfAnother(c.signal)) {
 		x.closeReused(j)
 		j = nil
 	}
@@ -350,12 +355,20 @@ func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
 	} else {
 		x.setDone(j, event.OptTime(ev.Time), Exact)
 	}
+	j.doneNamed = named
 	if c != nil {
 		c.done = j
 	}
 	if t.running == j {
 		t.running = nil
 	}
+}
+
+// endOfAnother reports whether a done that named the job's address alone is of
+// another job that took it: the hardware fence that signalled right before is
+// not the job's, whose own has not signalled.
+func (j *job) endOfAnother(hw *fence) bool {
+	return hw != nil && j.hw != nil && j.hw != hw && !j.hw.signal.OK && j.hw.key.Context == hw.key.Context
 }
 
 func (x *jobTracker) setDone(j *job, at OptTime, c Confidence) {

@@ -39,7 +39,7 @@ func (x *jobTracker) drain() {
 			if j.awaitsCall() && len(x.ending)-x.head <= maxAwaiting {
 				return
 			}
-			if x.looksKilled(j) {
+			if x.looksKilled(j) || j.doneByAddress() && x.e.fence.sawSignal {
 				x.doubt(j)
 			} else {
 				x.give(j)
@@ -60,7 +60,8 @@ func (x *jobTracker) looksKilled(j *job) bool {
 	return j.row.FinishedNS.OK && !j.done && !j.ran && !j.bridgeRun && j.w.sawRun && (j.queued || j.bridgeQueue)
 }
 
-// doubt holds a job that looks killed until all losses are known, or too many wait.
+// doubt holds a job, whose end a loss would put in doubt, until all losses are
+// known, or too many wait.
 func (x *jobTracker) doubt(j *job) {
 	if len(x.doubtful) == maxDoubtful {
 		if x.doubtful[0].waits() {
@@ -244,6 +245,9 @@ func (x *jobTracker) links(j *job) {
 	if r.QueuedNS.OK && r.RunNS.OK && (j.drv == nil || !j.drv.direct) {
 		e.link(RuleJobRun, "jobs", r.ID, "jobs", r.ID, Exact, key)
 	}
+	if j.doneByAddress() && e.loss.within(firstTime(r.RunNS, r.QueuedNS), r.DoneNS.V) != 0 {
+		j.doneConf = Inferred
+	}
 	if (r.RunNS.OK || r.QueuedNS.OK) && j.done {
 		e.link(RuleJobDone, "jobs", r.ID, "jobs", r.ID, j.doneConf, key)
 	}
@@ -281,6 +285,14 @@ func (x *jobTracker) notes(j *job) {
 		x.note(j, missHWFence, NotRecorded, timeOr(r.RunNS), timeOr(r.DoneNS))
 	}
 	x.noteDevice(j)
+}
+
+// doneByAddress reports whether all that joins a job's done to it is an address
+// that another job may have taken. A finished fence that was seen to signal
+// says that it is the job's own.
+func (j *job) doneByAddress() bool {
+	r := &j.row
+	return j.hasPtr && !j.doneNamed && r.DoneNS.OK && !r.FinishedNS.OK && firstTime(r.RunNS, r.QueuedNS).Known()
 }
 
 // firstTime is the first of some times that is known.

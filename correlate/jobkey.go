@@ -239,6 +239,9 @@ func (x *jobTracker) forget(j *job) {
 
 // takePair takes the fences that the queueing thread has just made for the job.
 func (x *jobTracker) takePair(j *job, t *thread) {
+	if t.pairedAfter != x.e.seq.loss {
+		x.e.fence.dropPairs(t) // of a job whose queueing may be lost
+	}
 	at, n := -1, 0
 	for i := range t.npairs {
 		p := &t.pairs[i]
@@ -396,7 +399,7 @@ func (x *jobTracker) hwDriver(j *job, f *fence) {
 func (x *jobTracker) hwInit(t *thread, f *fence) {
 	j := t.running
 	t.running = nil
-	if !j.given {
+	if !j.given && j.ranAfter == x.e.seq.loss { // else another's run may be lost in between
 		x.setHW(j, f, Adjacent)
 	}
 }
