@@ -35,7 +35,9 @@ func (r *results) lossy(p *product) []string {
 			hurt++
 			continue
 		}
-		c.order(j, row, p.what)
+		if !p.doubtful(row) {
+			c.order(j, row, p.what)
+		}
 		lacks := false
 		for _, link := range []string{"queue", "run", "done", "finished", "fence", "hw_fence"} {
 			switch reason := p.missing[row.ID][link]; {

@@ -46,7 +46,7 @@ func (r *results) whose(p *product, c *comparison) map[*correlate.Job]*Job {
 }
 
 func anyTime(row *correlate.Job) event.Time {
-	for _, t := range []correlate.OptTime{row.DoneNS, row.RunNS, row.QueuedNS, row.FinishedNS} {
+	for _, t := range []correlate.OptTime{row.QueuedNS, row.RunNS, row.DoneNS, row.FinishedNS} {
 		if t.OK {
 			return t.V
 		}
@@ -108,6 +108,7 @@ func (r *results) part(p *product) []string {
 			}
 			c.complete(j, row, p.what)
 			c.linked(j, p.links[row.ID], p.what)
+			c.inIoctl(j, p.links[row.ID], p.what)
 		}
 		if row == nil {
 			continue

@@ -92,6 +92,12 @@ func correlated(what, origin string, src correlate.MetaSource) (*product, error)
 	return p, nil
 }
 
+// doubtful reports whether the product says that a job's done, which it knows
+// by an address alone, may be of another job.
+func (p *product) doubtful(row *correlate.Job) bool {
+	return p.links[row.ID][correlate.RuleJobDone] == string(correlate.Inferred)
+}
+
 func set(m map[correlate.ID]map[string]string, id correlate.ID, key, value string) {
 	if m[id] == nil {
 		m[id] = map[string]string{}
@@ -138,6 +144,9 @@ func (r *results) product(p *product) []string {
 		if r.whole(j) {
 			c.complete(j, row, what)
 			c.linked(j, p.links[row.ID], what)
+			if r.trace.Lost == 0 || j.Submit-late >= int64(r.trace.Whole) {
+				c.inIoctl(j, p.links[row.ID], what)
+			}
 		}
 	}
 	if len(rows) != len(p.rows.Jobs) && r.trace.Lost == 0 {
@@ -171,7 +180,7 @@ func (c *comparison) row(j *Job, row *correlate.Job, p *product) {
 	if row.FencePtr.OK {
 		wrong("fence_ptr", row.FencePtr.V, j.Fence)
 	}
-	if row.HWFenceContext.OK && len(j.HW) > 0 {
+	if row.HWFenceContext.OK && len(j.HW) > 0 && !p.doubtful(row) {
 		last := j.HW[len(j.HW)-1].Key
 		wrong("hardware fence", Key{row.HWFenceContext.V, row.HWFenceSeqno.V}.low(), last.low())
 	}
@@ -245,10 +254,16 @@ func (c *comparison) deviceStarts(jobs []*Job, rows map[*Job]*correlate.Job, p *
 	}
 }
 
-// linked holds that a job has what it must have: the ioctl that queued it, its
-// run and its end, where they happened.
+// inIoctl holds that a job has the ioctl that queued it.
+func (c *comparison) inIoctl(j *Job, links map[string]string, what string) {
+	if links[correlate.RuleIoctlJob] == "" {
+		c.problem(j, "%s: no link %s", what, correlate.RuleIoctlJob)
+	}
+}
+
+// linked holds that a job has its run and its end, where they happened.
 func (c *comparison) linked(j *Job, links map[string]string, what string) {
-	need := []string{correlate.RuleIoctlJob}
+	var need []string
 	if j.Runs > 0 {
 		need = append(need, correlate.RuleJobRun, correlate.RuleJobDone)
 	}
