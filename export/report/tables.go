@@ -95,7 +95,7 @@ func (r *Report) stageTable() *table {
 }
 
 func (r *Report) idleTable() *table {
-	t := &table{title: "Why GPUs stood idle", text: 3, head: []string{"GPU", "ring", "cause", "gaps", "time", "of idle %", "longest"}}
+	t := &table{title: "Why GPUs stood idle (nothing submitted: what its submitter did most)", text: 3, head: []string{"GPU", "ring", "cause", "gaps", "time", "of idle %", "longest"}}
 	for i := range r.Rings {
 		x := &r.Rings[i]
 		ring := orUnknown(x.Ring)
@@ -109,7 +109,7 @@ func (r *Report) idleTable() *table {
 		for _, c := range x.IdleByCause {
 			cause := words(c.Cause)
 			if w := c.SubmitterWas; len(w) > 0 && w[0].What != "" {
-				cause += ": submitter " + clipTo(clean(w[0].What), 30)
+				cause += ": " + clipTo(clean(w[0].What), 30)
 			}
 			t.rows = append(t.rows, []string{shortGPU(x.GPU), ring, cause, num(c.Count), r.dur(c.SumNS), percent(c.SumNS, sum), r.dur(c.MaxNS)})
 		}
