@@ -179,7 +179,7 @@ func (f *File) Abort() {
 	}
 	_ = f.f.Close() // Commit may have closed it
 	if f.temp != "" {
-		_ = os.Remove(f.temp)
+		_ = os.Remove(f.temp) // nobody is left to tell: Abort follows an error that is
 	}
 	f.f = nil
 }

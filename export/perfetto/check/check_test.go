@@ -40,12 +40,14 @@ func TestForms(t *testing.T) {
 	plain := marshal(t, minimal())
 	var z, d bytes.Buffer
 	gz := gzip.NewWriter(&z)
-	_, _ = gz.Write(plain)
-	_ = gz.Close()
+	if _, err := gz.Write(plain); err != nil || gz.Close() != nil {
+		t.Fatal("gzip", err)
+	}
 	m := minimal()
 	fl := zlib.NewWriter(&d)
-	_, _ = fl.Write(marshal(t, &pb.Trace{Packet: m.Packet[1:]}))
-	_ = fl.Close()
+	if _, err := fl.Write(marshal(t, &pb.Trace{Packet: m.Packet[1:]})); err != nil || fl.Close() != nil {
+		t.Fatal("zlib", err)
+	}
 	packed := &pb.Trace{Packet: []*pb.TracePacket{m.Packet[0], {CompressedPackets: d.Bytes()}}}
 	for name, b := range map[string][]byte{"plain": plain, "gzip": z.Bytes(), "compressed packets": marshal(t, packed)} {
 		rep, err := Trace(bytes.NewReader(b))
@@ -72,8 +74,12 @@ func FuzzTrace(f *testing.F) {
 	f.Add([]byte{0x1f, 0x8b, 0x08})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if rep, err := Trace(bytes.NewReader(b)); err == nil {
-			_ = rep.String()
-			_ = rep.Err()
+			if text := rep.String(); text == "" {
+				t.Error("a report without text")
+			}
+			if err := rep.Err(); (err != nil) != (len(rep.Problems) > 0) {
+				t.Errorf("error %v with %d problems", err, len(rep.Problems))
+			}
 		}
 	})
 }
