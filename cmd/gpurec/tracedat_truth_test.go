@@ -18,7 +18,7 @@ import (
 	"github.com/gpurec/gpurec/record/gpulog"
 	"github.com/gpurec/gpurec/record/importer"
 	"github.com/gpurec/gpurec/record/importer/ftracetext"
-	"github.com/gpurec/gpurec/record/importer/importertest"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 	"github.com/gpurec/gpurec/record/importer/rawpages"
 	"github.com/gpurec/gpurec/record/importer/tracedat"
 )
@@ -26,8 +26,8 @@ import (
 // imported reads a file of the shared data with one importer.
 func imported(t *testing.T, f importer.Format, parts ...string) ([]event.Event, importer.Reader) {
 	t.Helper()
-	r := importertest.Open(t, f, importertest.Shared(t, parts...))
-	l, err := importertest.ReadAll(r)
+	r := importtest.Open(t, f, importtest.Shared(t, parts...))
+	l, err := importtest.Read(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,16 +37,16 @@ func imported(t *testing.T, f importer.Format, parts ...string) ([]event.Event, 
 // TestTraceDatTruths checks the truths that trace-cmd told of each trace.dat.
 func TestTraceDatTruths(t *testing.T) {
 	truths := map[string][][]string{}
-	for _, r := range importertest.Rows(t, "TRUTHS.tsv") {
+	for _, r := range importtest.Rows(t, "TRUTHS.tsv") {
 		truths[r[0]] = append(truths[r[0]], r)
 	}
 	met, failed := 0, 0
-	for _, row := range importertest.Rows(t, "INDEX.tsv") {
+	for _, row := range importtest.Rows(t, "INDEX.tsv") {
 		name := row[1]
 		if row[2] != "trace.dat" {
 			continue
 		}
-		head, err := os.ReadFile(importertest.Shared(t, "traces", name))
+		head, err := os.ReadFile(importtest.Shared(t, "traces", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,16 +156,16 @@ func TestAgainstTraceCmd(t *testing.T) {
 	files := map[string]string{}
 	for _, f := range []string{"traces/048-trappy-tests-trace.dat", "traces/051-lisa-example-rtapp.dat", "traces/180-local-v7-zstd-instance.dat",
 		"captures/6.1.0-57-amd64/trace.dat", "captures/6.12.117+deb12-amd64/trace.dat"} {
-		files[f] = importertest.Shared(t, f)
+		files[f] = importtest.Shared(t, f)
 	}
 	made := map[string]bool{}
 	for _, name := range []string{"merged", "lost", "common", "instances"} {
-		c := importertest.ReadCase(t, importertest.Testdata(t, "tracedat", name+".txt"))
+		c := importtest.ReadCase(t, importtest.Testdata(t, "tracedat", name+".txt"))
 		// saved_tgids under the number of CPUCOUNT are gpuvis's own; trace-cmd takes them for a number.
-		d := importertest.ParseDat(t, regexp.MustCompile(`(?m)^tgid .*`).ReplaceAllString(string(c.Trace), ""))
+		d := importtest.ParseDat(t, regexp.MustCompile(`(?m)^tgid .*`).ReplaceAllString(string(c.Trace), ""))
 		for _, version := range []int{6, 7} {
 			path := filepath.Join(t.TempDir(), "x.dat")
-			m := importertest.Machine{Order: binary.LittleEndian, Long: 8, Page: 4096}
+			m := importtest.Machine{Order: binary.LittleEndian, Long: 8, Page: 4096}
 			if err := os.WriteFile(path, d.File(version, m, "zstd"), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -179,15 +179,15 @@ func TestAgainstTraceCmd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := importertest.OpenBytes(ftracetext.Format(), out, true)
+			r, err := importtest.OpenBytes(ftracetext.Format(), out, true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := importertest.ReadAll(r)
+			text, err := importtest.Read(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			dat, err := importertest.ReadAll(importertest.Open(t, tracedat.Format(), path))
+			dat, err := importtest.Read(importtest.Open(t, tracedat.Format(), path))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,11 +232,11 @@ func sameForms(t *testing.T, form string, dat, text []event.Event) {
 			t.Fatalf("%s: event %d at %d, in the pages at %d", form, i, y.Time, x.Time)
 		}
 		if x.Kind != y.Kind || x.CPU != y.CPU || x.TID != y.TID || !sameSource(x, y) || x.Flags != y.Flags || !sameComm(x, y) {
-			t.Fatalf("%s: event %d:\n%s\nin the pages:\n%s", form, i, importertest.Show(y), importertest.Show(x))
+			t.Fatalf("%s: event %d:\n%s\nin the pages:\n%s", form, i, importtest.CaseLine(y), importtest.CaseLine(x))
 		}
 		n, ok := sameFields(x, y)
 		if !ok {
-			t.Fatalf("%s: event %d:\n%s\nin the pages:\n%s", form, i, importertest.Show(y), importertest.Show(x))
+			t.Fatalf("%s: event %d:\n%s\nin the pages:\n%s", form, i, importtest.CaseLine(y), importtest.CaseLine(x))
 		}
 		fields += n
 		if x.Kind == event.KindOther {
@@ -301,7 +301,7 @@ func sameFields(x, y *event.Event) (n int, ok bool) {
 		switch {
 		case !y.Has(f) && (x.Str(f) != "" || x.Kind == event.KindTask || f == event.FieldNextPrio):
 			continue
-		case x.Has(f) != y.Has(f) || importertest.Value(x, f) != importertest.Value(y, f):
+		case x.Has(f) != y.Has(f) || importtest.CaseValue(x, f) != importtest.CaseValue(y, f):
 			return n, false
 		case x.Has(f):
 			n++
@@ -345,10 +345,10 @@ func TestTraceDatJobs(t *testing.T) {
 			{rawpages.Format(), "raw", []string{"A.tracefs", "B.tracefs"}},
 		} {
 			t.Run(k+"/"+in.path, func(t *testing.T) {
-				jobs := jobRows(t, importertest.Open(t, in.f, importertest.Shared(t, "captures", k, in.path)))
+				jobs := jobRows(t, importtest.Open(t, in.f, importtest.Shared(t, "captures", k, in.path)))
 				n := 0
 				for _, name := range in.truths {
-					text, err := os.ReadFile(importertest.Shared(t, "captures", k, name))
+					text, err := os.ReadFile(importtest.Shared(t, "captures", k, name))
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -9,12 +9,13 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/importer"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 func BenchmarkImport(b *testing.B) {
 	for _, f := range []string{"captures/6.12.117+deb12-amd64/trace.txt", "traces/183-local-trace-6.18-5flags.ftrace.txt", "captures/6.12.117+deb12-amd64/tracecmd-report.txt"} {
 		b.Run(f, func(b *testing.B) {
-			text, err := os.ReadFile(shared(b, f))
+			text, err := os.ReadFile(importtest.Shared(b, f))
 			if err != nil {
 				b.Fatal(err)
 			}

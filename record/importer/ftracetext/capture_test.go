@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/ftrace"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 var kernels = []string{"6.1.0-57-amd64", "6.12.117+deb12-amd64"}
@@ -33,7 +34,7 @@ func TestCaptureCounts(t *testing.T) {
 	for _, k := range kernels {
 		for _, name := range []string{"trace.txt", "tracecmd-report.txt"} {
 			t.Run(k+"/"+name, func(t *testing.T) {
-				path := shared(t, "captures", k, name)
+				path := importtest.Shared(t, "captures", k, name)
 				f, err := os.Open(path)
 				if err != nil {
 					t.Fatal(err)
@@ -84,7 +85,7 @@ func TestCaptureCounts(t *testing.T) {
 func TestTextAgainstPages(t *testing.T) {
 	for _, k := range kernels {
 		t.Run(k, func(t *testing.T) {
-			dir := shared(t, "captures", k)
+			dir := importtest.Shared(t, "captures", k)
 			f, err := os.Open(filepath.Join(dir, "trace.txt"))
 			if err != nil {
 				t.Fatal(err)
@@ -112,14 +113,14 @@ func sameButText(t *testing.T, x, r *event.Event, emptyStrings bool) {
 		t.Errorf("times %d and %d", x.Time, r.Time)
 	}
 	if x.Kind != r.Kind || x.CPU != r.CPU || x.TID != r.TID || x.Source != r.Source || x.Flags != r.Flags {
-		t.Errorf("text  %s\npages %s", show(x), show(r))
+		t.Errorf("text  %s\npages %s", importtest.CaseLine(x), importtest.CaseLine(r))
 	}
 	for _, f := range r.Kind.Spec().Fields {
 		if emptyStrings && x.Str(f) == "" && r.Str(f) != "" {
 			continue
 		}
-		if x.Has(f) != r.Has(f) || value(x, f) != value(r, f) {
-			t.Errorf("%v: text %s, pages %s\n%s\n%s", f, value(x, f), value(r, f), show(x), show(r))
+		if x.Has(f) != r.Has(f) || importtest.CaseValue(x, f) != importtest.CaseValue(r, f) {
+			t.Errorf("%v: text %s, pages %s\n%s\n%s", f, importtest.CaseValue(x, f), importtest.CaseValue(r, f), importtest.CaseLine(x), importtest.CaseLine(r))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/importer"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 func TestMeta(t *testing.T) {
@@ -146,7 +147,7 @@ func FuzzReader(f *testing.F) {
 		}
 		for i := range events {
 			if events[i] != again[i] {
-				t.Fatalf("event %d: %s, read byte after byte %s", i, show(&events[i]), show(&again[i]))
+				t.Fatalf("event %d: %s, read byte after byte %s", i, importtest.CaseLine(&events[i]), importtest.CaseLine(&again[i]))
 			}
 		}
 		lines := int64(bytes.Count(text, []byte("\n")) + 1)

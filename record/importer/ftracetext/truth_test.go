@@ -1,34 +1,16 @@
 package ftracetext
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
-	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/importer"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
-
-// row is a line of INDEX.tsv or TRUTHS.tsv.
-func rows(t *testing.T, name string) [][]string {
-	t.Helper()
-	f, err := os.Open(shared(t, "traces", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var l [][]string
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		l = append(l, strings.Split(sc.Text(), "\t"))
-	}
-	return l[1:]
-}
 
 // Files whose truths were counted with a regular expression that misses tasks
 // of certain names ("sensors@1.0-ser", "irq/128-s5p-mfc"): there a wider one,
@@ -62,17 +44,17 @@ func wideCounts(t *testing.T, path string) map[string]string {
 // file, and reports the rest as not expressible.
 func TestTruths(t *testing.T) {
 	truths := map[string][][]string{}
-	for _, r := range rows(t, "TRUTHS.tsv") {
+	for _, r := range importtest.Rows(t, "TRUTHS.tsv") {
 		truths[r[0]] = append(truths[r[0]], r)
 	}
 	met, other := 0, 0
-	for _, r := range rows(t, "INDEX.tsv") {
+	for _, r := range importtest.Rows(t, "INDEX.tsv") {
 		name, kind := r[1], r[2]
 		if kind != "ftrace" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			f, err := os.Open(shared(t, "traces", name))
+			f, err := os.Open(importtest.Shared(t, "traces", name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,26 +153,14 @@ func seconds(t event.Time) string {
 
 // TestSniff: each ftrace file is recognised, and no other file is.
 func TestSniff(t *testing.T) {
-	for _, r := range rows(t, "INDEX.tsv") {
-		name, kind := r[1], r[2]
-		path := filepath.Join(shared(t, "traces"), name)
-		f, err := os.Open(path)
+	for _, r := range importtest.Rows(t, "INDEX.tsv") {
+		s, err := importer.OpenStream(importtest.Shared(t, "traces", r[1]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var in io.Reader = f
-		if strings.HasSuffix(name, ".gz") {
-			if in, err = gzip.NewReader(f); err != nil {
-				t.Fatal(err)
-			}
+		if got := sniff(s.Head); got != (r[2] == "ftrace") {
+			t.Errorf("%s (%s): recognised as ftrace text: %v", r[1], r[2], got)
 		}
-		var head bytes.Buffer
-		if _, err := io.CopyN(&head, in, 64<<10); err != nil && err != io.EOF {
-			t.Fatal(err)
-		}
-		f.Close()
-		if got := sniff(head.Bytes()); got != (kind == "ftrace") {
-			t.Errorf("%s (%s): recognised as ftrace text: %v", name, kind, got)
-		}
+		s.Close()
 	}
 }

@@ -1,5 +1,6 @@
-// Package importtest is what the tests of importers share: reading an input to
-// its end, showing events as text, and the shared data beside the checkout.
+// Package importtest is what the tests of importers share: cases, reading an
+// input to its end, showing events as text, recordings made of words (trace.dat,
+// raw pages), and the shared data beside the checkout.
 package importtest
 
 import (
@@ -162,6 +163,17 @@ func Truths(t testing.TB, file string) [][2]string {
 	return l
 }
 
+// captureKind names the kind of a file of the captures.
+func captureKind(name string) string {
+	switch name {
+	case "trace.dat":
+		return "trace.dat"
+	case "trace.txt", "tracecmd-report.txt":
+		return "ftrace"
+	}
+	return ""
+}
+
 // Claimed checks that a format claims exactly the shared traces and captures
 // of the given kinds (as INDEX.tsv names them).
 func Claimed(t *testing.T, f importer.Format, kinds ...string) {
@@ -189,7 +201,7 @@ func Claimed(t *testing.T, f importer.Format, kinds ...string) {
 	}
 	err := filepath.WalkDir(Shared(t, "captures"), func(p string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
-			check(p, false)
+			check(p, mine[captureKind(filepath.Base(p))])
 		}
 		return err
 	})

@@ -11,18 +11,18 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/importer"
-	"github.com/gpurec/gpurec/record/importer/importertest"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 // TestCases runs the cases of testdata/perfscript as they are, with other ends
 // of lines, and read byte after byte.
 func TestCases(t *testing.T) {
-	files, err := filepath.Glob(importertest.Testdata(t, "perfscript", "*.txt"))
+	files, err := filepath.Glob(importtest.Testdata(t, "perfscript", "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}
 	for _, f := range files {
-		c := importertest.ReadCase(t, f)
+		c := importtest.ReadCase(t, f)
 		if !sniff(c.Trace) {
 			t.Errorf("%s: the format is not recognised", filepath.Base(f))
 		}
@@ -37,11 +37,11 @@ func TestCases(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := importertest.ReadAll(r)
+				got, err := importtest.Read(r)
 				if err != nil {
 					t.Fatal(err)
 				}
-				importertest.Compare(t, got, r.Counters(), c)
+				importtest.Compare(t, got, r.Counters(), c)
 			})
 		}
 	}
@@ -53,13 +53,13 @@ func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), 1)
 
 // Every prefix of a text is a text: it gives its whole events.
 func TestCutAnywhere(t *testing.T) {
-	c := importertest.ReadCase(t, importertest.Testdata(t, "perfscript", "records.txt"))
+	c := importtest.ReadCase(t, importtest.Testdata(t, "perfscript", "records.txt"))
 	for n := range c.Trace {
-		r, err := importertest.OpenBytes(Format(), c.Trace[:n], true)
+		r, err := importtest.OpenBytes(Format(), c.Trace[:n], true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := importertest.ReadAll(r)
+		got, err := importtest.Read(r)
 		// A line cut short may be one event, one anomaly, or nothing yet.
 		if whole := bytes.Count(c.Trace[:n], []byte("\n")); err != nil || len(got) > whole+1 || len(got) < min(whole, 8) {
 			t.Fatalf("cut at %d: %d events of %d whole lines, %v", n, len(got), whole, err)
@@ -73,11 +73,11 @@ func TestHeader(t *testing.T) {
 		"# nrcpus online : 8\n# cmdline : /usr/bin/perf record -k mono \n# clockid: monotonic (1)\n" +
 		"# reference time: 2026-11-29 19:45:36.298491 = 1795981536.298491 (TOD) = 4540.701133708 (monotonic)\n# ========\n#\n" +
 		"a 1 [000] 4541.000000001: cycles:\n"
-	r, err := importertest.OpenBytes(Format(), []byte(text), true)
+	r, err := importtest.OpenBytes(Format(), []byte(text), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := importertest.ReadAll(r); err != nil {
+	if _, err := importtest.Read(r); err != nil {
 		t.Fatal(err)
 	}
 	m := r.Meta()
@@ -101,11 +101,11 @@ func TestBounds(t *testing.T) {
 		w.WriteString("\t" + strconv.FormatInt(int64(0x1000+i), 16) + " frame+0x0 (app)\n")
 	}
 	w.WriteString("\nb 2 [000] 2.000000: cycles: " + strings.Repeat("x", 1<<18) + "\nc 3 [000] 3.000000: cycles:\n")
-	r, err := importertest.OpenBytes(Format(), w.Bytes(), true)
+	r, err := importtest.OpenBytes(Format(), w.Bytes(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := importertest.ReadAll(r)
+	got, err := importtest.Read(r)
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%d events, %v", len(got), err)
 	}
@@ -123,16 +123,16 @@ func TestBounds(t *testing.T) {
 // Truths of TRUTHS.tsv that events can answer.
 func TestTruths(t *testing.T) {
 	truths := map[string][][]string{}
-	for _, r := range importertest.Rows(t, "TRUTHS.tsv") {
+	for _, r := range importtest.Rows(t, "TRUTHS.tsv") {
 		truths[r[0]] = append(truths[r[0]], r)
 	}
 	met, failed := 0, 0
-	for _, row := range importertest.Rows(t, "INDEX.tsv") {
+	for _, row := range importtest.Rows(t, "INDEX.tsv") {
 		if row[2] != "perf-script" {
 			continue
 		}
-		rd := importertest.Open(t, Format(), importertest.Shared(t, "traces", row[1])).(*reader)
-		events, err := importertest.ReadAll(rd)
+		rd := importtest.Open(t, Format(), importtest.Shared(t, "traces", row[1])).(*reader)
+		events, err := importtest.Read(rd)
 		if err != nil {
 			t.Errorf("%s: %v", row[1], err)
 		}
@@ -173,10 +173,10 @@ func answers(events []event.Event, r *reader) map[string]string {
 	return a
 }
 
-func TestSniff(t *testing.T) { importertest.SniffMatrix(t, Format(), "perf-script") }
+func TestSniff(t *testing.T) { importtest.Claimed(t, Format(), "perf-script") }
 
 func FuzzRead(f *testing.F) {
-	files, err := filepath.Glob(importertest.Testdata(f, "perfscript", "*.txt"))
+	files, err := filepath.Glob(importtest.Testdata(f, "perfscript", "*.txt"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -189,11 +189,11 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		sniff(text)
-		r, err := importertest.OpenBytes(Format(), text, true)
+		r, err := importtest.OpenBytes(Format(), text, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := importertest.ReadAll(r)
+		got, err := importtest.Read(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func BenchmarkImport(b *testing.B) {
-	text, err := os.ReadFile(importertest.Shared(b, "traces", "097-speedscope-system-wide.perf.txt"))
+	text, err := os.ReadFile(importtest.Shared(b, "traces", "097-speedscope-system-wide.perf.txt"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func BenchmarkImport(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	n := 0
 	for b.Loop() {
-		r, err := importertest.OpenBytes(Format(), text, true)
+		r, err := importtest.OpenBytes(Format(), text, true)
 		if err != nil {
 			b.Fatal(err)
 		}

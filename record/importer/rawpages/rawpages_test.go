@@ -13,29 +13,29 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/ftrace"
 	"github.com/gpurec/gpurec/record/importer"
-	"github.com/gpurec/gpurec/record/importer/importertest"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 // TestCases writes the recordings of testdata/tracedat that have one buffer and
 // no options as folders, and reads them back.
 func TestCases(t *testing.T) {
 	for _, name := range []string{"merged", "lost", "common", "prints"} {
-		c := importertest.ReadCase(t, importertest.Testdata(t, "tracedat", name+".txt"))
-		d := importertest.ParseDat(t, string(c.Trace))
+		c := importtest.ReadCase(t, importtest.Testdata(t, "tracedat", name+".txt"))
+		d := importtest.ParseDat(t, string(c.Trace))
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 			for _, long := range []int{4, 8} {
 				t.Run(fmt.Sprintf("%s/%v-long%d", name, order, long), func(t *testing.T) {
 					dir := t.TempDir()
-					d.Folder(dir, importertest.Machine{Order: order, Long: long, Page: 4096})
+					d.Folder(dir, importtest.Machine{Order: order, Long: long, Page: 4096})
 					if !sniffDir(os.DirFS(dir)) {
 						t.Error("the folder is not recognised")
 					}
-					r := importertest.Open(t, Format(), dir)
-					got, err := importertest.ReadAll(r)
+					r := importtest.Open(t, Format(), dir)
+					got, err := importtest.Read(r)
 					if err != nil {
 						t.Fatal(err)
 					}
-					importertest.Compare(t, got, r.Counters(), c)
+					importtest.Compare(t, got, r.Counters(), c)
 				})
 			}
 		}
@@ -46,8 +46,8 @@ func TestCases(t *testing.T) {
 func folder(t *testing.T, change func(dir string)) (importer.Reader, error) {
 	t.Helper()
 	dir := t.TempDir()
-	c := importertest.ReadCase(t, importertest.Testdata(t, "tracedat", "merged.txt"))
-	importertest.ParseDat(t, string(c.Trace)).Folder(dir, importertest.Machine{Order: binary.LittleEndian, Long: 8, Page: 4096})
+	c := importtest.ReadCase(t, importtest.Testdata(t, "tracedat", "merged.txt"))
+	importtest.ParseDat(t, string(c.Trace)).Folder(dir, importtest.Machine{Order: binary.LittleEndian, Long: 8, Page: 4096})
 	change(dir)
 	s, err := importer.OpenStream(dir)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestTracefsNames(t *testing.T) {
 		}
 	})
 	must(t, err)
-	got, err := importertest.ReadAll(r)
+	got, err := importtest.Read(r)
 	if err != nil || len(got) != 5 || got[1].Comm != "app two" {
 		t.Fatalf("%d events of 5, %v", len(got), err)
 	}
@@ -98,7 +98,7 @@ func TestCut(t *testing.T) {
 	for n := 0; n < 2*4096; n += 97 {
 		r, err := folder(t, func(dir string) { must(t, os.Truncate(filepath.Join(dir, "cpu1.raw"), int64(n))) })
 		must(t, err)
-		got, err := importertest.ReadAll(r)
+		got, err := importtest.Read(r)
 		if len(got) < 2 || len(got) > 5 {
 			t.Fatalf("cut at %d: %d events", n, len(got))
 		}
@@ -117,7 +117,7 @@ func TestDamage(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, "cpu0.stats"), []byte("entries: 2\noverrun: 5\ndropped events: 2\n"), 0o644))
 	})
 	must(t, err)
-	got, err := importertest.ReadAll(r)
+	got, err := importtest.Read(r)
 	c := r.Counters()
 	if err != nil || len(got) != 5 || c.Get(&ftrace.AnomalyBadFormat) != 1 || c.Get(&ftrace.AnomalyNoFormat) != 3 || c.Get(&ftrace.AnomalyLostByStats) != 7 {
 		t.Errorf("%d events of 5, %v, %v", len(got), err, c.List())
@@ -147,27 +147,27 @@ func TestRefused(t *testing.T) {
 // No other folder is taken for one of ours.
 func TestSniffDir(t *testing.T) {
 	for _, dir := range []string{"traces", "captures", "facts", "captures/6.1.0-57-amd64"} {
-		if sniffDir(os.DirFS(importertest.Shared(t, dir))) {
+		if sniffDir(os.DirFS(importtest.Shared(t, dir))) {
 			t.Errorf("%s is claimed", dir)
 		}
 	}
 	for _, k := range []string{"6.1.0-57-amd64", "6.12.117+deb12-amd64"} {
-		if !sniffDir(os.DirFS(importertest.Shared(t, "captures", k, "raw"))) {
+		if !sniffDir(os.DirFS(importtest.Shared(t, "captures", k, "raw"))) {
 			t.Errorf("%s is not recognised", k)
 		}
 	}
 }
 
 func FuzzPages(f *testing.F) {
-	m := importertest.Machine{Order: binary.LittleEndian, Long: 8, Page: 4096}
+	m := importtest.Machine{Order: binary.LittleEndian, Long: 8, Page: 4096}
 	dir := f.TempDir()
-	c, err := os.ReadFile(importertest.Testdata(f, "tracedat", "merged.txt"))
+	c, err := os.ReadFile(importtest.Testdata(f, "tracedat", "merged.txt"))
 	if err != nil {
 		f.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(c), "-- trace --\n")
 	trace, _, _ := strings.Cut(rest, "-- want --\n")
-	importertest.ParseDat(f, trace).Folder(dir, m)
+	importtest.ParseDat(f, trace).Folder(dir, m)
 	pages, err := os.ReadFile(filepath.Join(dir, "cpu1.raw"))
 	if err != nil {
 		f.Fatal(err)
@@ -176,7 +176,7 @@ func FuzzPages(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add([]byte(m.HeaderPage()), []byte(importertest.HeaderEvent), format, pages[:256])
+	f.Add([]byte(m.HeaderPage()), []byte(importtest.HeaderEvent), format, pages[:256])
 	f.Fuzz(func(t *testing.T, header, event_, format, pages []byte) {
 		fs := fstest.MapFS{
 			"header_page": {Data: header}, "header_event": {Data: event_},
@@ -187,7 +187,7 @@ func FuzzPages(f *testing.F) {
 			return
 		}
 		defer r.Close()
-		got, err := importertest.ReadAll(r)
+		got, err := importtest.Read(r)
 		var e *importer.Error
 		if err != nil && !errors.As(err, &e) {
 			t.Fatal(err)
@@ -199,7 +199,7 @@ func FuzzPages(f *testing.F) {
 }
 
 func BenchmarkImport(b *testing.B) {
-	dir := importertest.Shared(b, "captures", "6.12.117+deb12-amd64", "raw")
+	dir := importtest.Shared(b, "captures", "6.12.117+deb12-amd64", "raw")
 	n := 0
 	b.ReportAllocs()
 	for b.Loop() {
@@ -218,7 +218,7 @@ func BenchmarkImport(b *testing.B) {
 
 // BenchmarkLong reads the same pages many times over, so that opening does not count.
 func BenchmarkLong(b *testing.B) {
-	dir := importertest.Shared(b, "captures", "6.12.117+deb12-amd64", "raw")
+	dir := importtest.Shared(b, "captures", "6.12.117+deb12-amd64", "raw")
 	long := b.TempDir()
 	must := func(err error) {
 		if err != nil {

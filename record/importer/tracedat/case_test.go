@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/gpurec/gpurec/record/event"
-	"github.com/gpurec/gpurec/record/importer/importertest"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 // form is one way to write a recording.
 type form struct {
 	version int
 	zip     string
-	machine importertest.Machine
+	machine importtest.Machine
 }
 
 func (f form) String() string {
@@ -27,7 +27,7 @@ func forms() []form {
 	var l []form
 	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, long := range []int{4, 8} {
-			m := importertest.Machine{Order: order, Long: long, Page: 512}
+			m := importtest.Machine{Order: order, Long: long, Page: 512}
 			l = append(l, form{6, "", m})
 			for _, zip := range []string{"none", "zlib", "zstd"} {
 				l = append(l, form{7, zip, m})
@@ -38,7 +38,7 @@ func forms() []form {
 }
 
 func cases(t testing.TB) []string {
-	files, err := filepath.Glob(importertest.Testdata(t, "tracedat", "*.txt"))
+	files, err := filepath.Glob(importtest.Testdata(t, "tracedat", "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}
@@ -50,8 +50,8 @@ func cases(t testing.TB) []string {
 func TestCases(t *testing.T) {
 	for _, path := range cases(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
-		c := importertest.ReadCase(t, path)
-		d := importertest.ParseDat(t, string(c.Trace))
+		c := importtest.ReadCase(t, path)
+		d := importtest.ParseDat(t, string(c.Trace))
 		for _, f := range forms() {
 			file := d.File(f.version, f.machine, f.zip)
 			for _, pipe := range []bool{false, true} {
@@ -59,12 +59,12 @@ func TestCases(t *testing.T) {
 					if !sniff(file) {
 						t.Error("the format is not recognised")
 					}
-					r, err := importertest.OpenBytes(Format(), file, pipe)
+					r, err := importtest.OpenBytes(Format(), file, pipe)
 					if err != nil {
 						t.Fatal(err)
 					}
 					defer r.Close()
-					got, err := importertest.ReadAll(r)
+					got, err := importtest.Read(r)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -72,7 +72,7 @@ func TestCases(t *testing.T) {
 					if name == "formats" {
 						want.Want = []byte(strings.Replace(string(c.Want), "args=BYTES", bytesOf(f), 1))
 					}
-					importertest.Compare(t, got, r.Counters(), want)
+					importtest.Compare(t, got, r.Counters(), want)
 				})
 			}
 		}
@@ -89,15 +89,15 @@ func bytesOf(f form) string {
 
 // What the file says of the recording goes into the metadata.
 func TestMeta(t *testing.T) {
-	c := importertest.ReadCase(t, importertest.Testdata(t, "tracedat", "times.txt"))
-	d := importertest.ParseDat(t, string(c.Trace)+"\nuname Linux box 6.1.0-rt aarch64\ntext-option 9 3.2\nraw-option 11 u64:0xabc\n"+
+	c := importtest.ReadCase(t, importtest.Testdata(t, "tracedat", "times.txt"))
+	d := importtest.ParseDat(t, string(c.Trace)+"\nuname Linux box 6.1.0-rt aarch64\ntext-option 9 3.2\nraw-option 11 u64:0xabc\n"+
 		"raw-option 13 str:guest u64:5 u32:1 u32:0 u32:900\n")
 	for _, f := range forms() {
-		r, err := importertest.OpenBytes(Format(), d.File(f.version, f.machine, f.zip), false)
+		r, err := importtest.OpenBytes(Format(), d.File(f.version, f.machine, f.zip), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := importertest.ReadAll(r); err != nil {
+		if _, err := importtest.Read(r); err != nil {
 			t.Fatal(err)
 		}
 		m := r.Meta()
@@ -127,7 +127,7 @@ func TestMeta(t *testing.T) {
 
 // The number of the system call ioctl depends on the machine: 29 on aarch64.
 func TestIoctlOfOtherMachines(t *testing.T) {
-	d := importertest.ParseDat(t, `uname Linux box 6.1.0 aarch64
+	d := importtest.ParseDat(t, `uname Linux box 6.1.0 aarch64
 format raw_syscalls sys_enter 30
 	field:long id;	offset:8;	size:8;	signed:1;
 	field:unsigned long args[6];	offset:16;	size:48;	signed:0;
@@ -137,11 +137,11 @@ page 1
 rec 0 30 1 u64:29 u64:3 u64:0xc0306440 u64:0x7000 u64:0 u64:0 u64:0
 rec 0 30 1 u64:16 u64:3 u64:0xc0306440 u64:0x7000 u64:0 u64:0 u64:0
 `)
-	r, err := importertest.OpenBytes(Format(), d.File(7, forms()[3].machine, "zstd"), false)
+	r, err := importtest.OpenBytes(Format(), d.File(7, forms()[3].machine, "zstd"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := importertest.ReadAll(r)
+	got, err := importtest.Read(r)
 	if err != nil || len(got) != 2 || got[0].Kind != event.KindIoctlEnter || got[1].Kind != event.KindOther {
 		t.Fatalf("%v %v", got, err)
 	}
@@ -181,10 +181,10 @@ func TestTimeShift(t *testing.T) {
 
 // trace.dat is told by its first bytes, whatever its name.
 func TestSniff(t *testing.T) {
-	importertest.SniffMatrix(t, Format(), "trace.dat")
+	importtest.Claimed(t, Format(), "trace.dat")
 	for _, k := range []string{"6.1.0-57-amd64", "6.12.117+deb12-amd64"} {
 		for name, want := range map[string]bool{"trace.dat": true, "trace.txt": false, "raw/cpu0.raw": false} {
-			b, err := os.ReadFile(importertest.Shared(t, "captures", k, name))
+			b, err := os.ReadFile(importtest.Shared(t, "captures", k, name))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,22 +10,22 @@ import (
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/importer"
-	"github.com/gpurec/gpurec/record/importer/importertest"
+	"github.com/gpurec/gpurec/record/importer/importtest"
 )
 
 // dat is the recording of a case.
-func dat(t testing.TB, name string) *importertest.Dat {
+func dat(t testing.TB, name string) *importtest.Dat {
 	t.Helper()
-	text, err := os.ReadFile(importertest.Testdata(t, "tracedat", name))
+	text, err := os.ReadFile(importtest.Testdata(t, "tracedat", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := bytes.Cut(text, []byte("-- trace --\n"))
 	trace, _, _ := bytes.Cut(rest, []byte("-- want --\n"))
-	return importertest.ParseDat(t, string(trace))
+	return importtest.ParseDat(t, string(trace))
 }
 
-var smallMachine = importertest.Machine{Order: binary.LittleEndian, Long: 8, Page: 256}
+var smallMachine = importtest.Machine{Order: binary.LittleEndian, Long: 8, Page: 256}
 
 // A file cut at any byte gives what is whole and says that it is cut.
 func TestCutAnywhere(t *testing.T) {
@@ -36,7 +36,7 @@ func TestCutAnywhere(t *testing.T) {
 	for _, f := range []form{{6, "", smallMachine}, {7, "none", smallMachine}, {7, "zlib", smallMachine}, {7, "zstd", smallMachine}} {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()
-			importertest.Cuts(t, Format(), dat(t, "merged.txt").File(f.version, f.machine, f.zip), step)
+			importtest.Cuts(t, Format(), dat(t, "merged.txt").File(f.version, f.machine, f.zip), step)
 		})
 	}
 }
@@ -49,11 +49,11 @@ func TestCutBeforeTheTableOfCPUs(t *testing.T) {
 		// The last section of options is the second of its kind; its option BUFFER
 		// ends with the size of CPU 1, and the option DONE, and the strings.
 		cut := bytes.LastIndex(file, []byte("mono\x00"))
-		r, err := importertest.OpenBytes(Format(), file[:cut], false)
+		r, err := importtest.OpenBytes(Format(), file[:cut], false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := importertest.ReadAll(r)
+		got, err := importtest.Read(r)
 		var e *importer.Error
 		if !errors.As(err, &e) || !strings.Contains(e.Remedy, "cut") {
 			t.Errorf("%s: error %v", zip, err)
@@ -82,11 +82,11 @@ func TestCutInAnInstance(t *testing.T) {
 		head := bytes.LastIndex(file, append([]byte{3, 0}, map[string]byte{"none": 0, "zstd": 1}[zip], 0, 0, 0, 0, 0))
 		cut := bytes.Clone(file[:bytes.LastIndex(file, []byte("second\x00local\x00"))-14])
 		copy(cut[head+8:], make([]byte, 8))
-		r, err := importertest.OpenBytes(Format(), cut, false)
+		r, err := importtest.OpenBytes(Format(), cut, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := importertest.ReadAll(r)
+		got, err := importtest.Read(r)
 		if err == nil || len(got) != 4 {
 			t.Errorf("%s: %d events of 4, %v, %v", zip, len(got), err, r.Counters().List())
 		}
@@ -104,11 +104,11 @@ func TestDamagedChunk(t *testing.T) {
 		}
 	}
 	file[at+20] ^= 0xff
-	r, err := importertest.OpenBytes(Format(), file, false)
+	r, err := importtest.OpenBytes(Format(), file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := importertest.ReadAll(r)
+	got, err := importtest.Read(r)
 	if err != nil || len(got) != 3 || r.Counters().Get(&AnomalyBadChunk) != 1 {
 		t.Fatalf("%d events of 3, %v, %v", len(got), err, r.Counters().List())
 	}
@@ -140,9 +140,9 @@ func TestRefused(t *testing.T) {
 		"no header_page":   {bytes.Replace(v6, []byte("header_page\x00"), []byte("header_pagX\x00"), 1), "header_page should be"},
 		"huge header_page": {change(v6, 18+12, 0xff, 0xff, 0xff, 0xff, 0xff), "beyond all bounds"},
 	} {
-		r, err := importertest.OpenBytes(Format(), c.file, false)
+		r, err := importtest.OpenBytes(Format(), c.file, false)
 		if err == nil {
-			_, err = importertest.ReadAll(r)
+			_, err = importtest.Read(r)
 		}
 		var e *importer.Error
 		if !errors.As(err, &e) || e.Remedy == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -158,11 +158,11 @@ func TestLyingLengths(t *testing.T) {
 		for _, v := range []uint32{1<<31 - 1, 1<<32 - 1, 0} {
 			b := bytes.Clone(file)
 			binary.LittleEndian.PutUint32(b[i:], v)
-			r, err := importertest.OpenBytes(Format(), b, false)
+			r, err := importtest.OpenBytes(Format(), b, false)
 			if err != nil {
 				continue // refused: fine
 			}
-			if got, _ := importertest.ReadAll(r); len(got) > 64 {
+			if got, _ := importtest.Read(r); len(got) > 64 {
 				t.Fatalf("word at %d set to %#x: %d events", i, v, len(got))
 			}
 			r.Close()
@@ -176,10 +176,10 @@ func FuzzRead(f *testing.F) {
 		f.Add(d.File(6, smallMachine, ""))
 		f.Add(d.File(7, smallMachine, "none"))
 		f.Add(d.File(7, smallMachine, "zlib"))
-		f.Add(d.File(7, importertest.Machine{Order: binary.BigEndian, Long: 4, Page: 256}, "zstd"))
+		f.Add(d.File(7, importtest.Machine{Order: binary.BigEndian, Long: 4, Page: 256}, "zstd"))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		r, err := importertest.OpenBytes(Format(), file, false)
+		r, err := importtest.OpenBytes(Format(), file, false)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package importertest
+package importtest
 
 import (
 	"bytes"

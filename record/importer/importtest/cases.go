@@ -1,12 +1,9 @@
-// Package importertest holds what the tests of importers have in common.
-package importertest
+package importtest
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,43 +16,10 @@ import (
 	"github.com/gpurec/gpurec/record/importer"
 )
 
-// Shared returns a file of the data beside the checkout, or skips the test.
-func Shared(t testing.TB, parts ...string) string {
-	t.Helper()
-	root, ok := root()
-	if !ok {
-		t.Skip("no go.mod above the test: cannot find the shared data")
-	}
-	p := filepath.Join(append([]string{root, "..", "shared"}, parts...)...)
-	if _, err := os.Stat(p); err != nil {
-		t.Skipf("shared data is absent: %v", err)
-	}
-	return p
-}
-
 // Testdata returns a file of the repository's testdata.
 func Testdata(t testing.TB, parts ...string) string {
 	t.Helper()
-	root, ok := root()
-	if !ok {
-		t.Fatal("no go.mod above the test")
-	}
-	return filepath.Join(append([]string{root, "testdata"}, parts...)...)
-}
-
-func root() (string, bool) {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, true
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			break
-		}
-		dir = up
-	}
-	return "", false
+	return filepath.Join(append([]string{Root(t), "testdata"}, parts...)...)
 }
 
 // Open opens a file, a folder or a compressed file as gpurec does.
@@ -83,62 +47,9 @@ func OpenBytes(f importer.Format, b []byte, pipe bool) (importer.Reader, error) 
 	return f.Open(in, importer.Options{})
 }
 
-// ReadAll returns all events, and the error that ended them if it was not io.EOF.
-func ReadAll(r importer.Reader) ([]event.Event, error) {
-	var all []event.Event
-	var b event.Batch
-	for {
-		err := r.Next(&b)
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-		if len(b.Events) == 0 {
-			return all, errors.New("neither events nor an error from Next")
-		}
-		all = append(all, b.Events...)
-	}
-}
-
-// Rows reads a table of the shared traces, its heading left out.
-func Rows(t testing.TB, name string) [][]string {
-	t.Helper()
-	f, err := os.Open(Shared(t, "traces", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var l [][]string
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		l = append(l, strings.Split(sc.Text(), "\t"))
-	}
-	return l[1:]
-}
-
-// SniffMatrix checks that a format claims the shared traces of its kind, by
-// the column kind of INDEX.tsv, and no other.
-func SniffMatrix(t *testing.T, f importer.Format, kind string) {
-	for _, r := range Rows(t, "INDEX.tsv") {
-		path := filepath.Join(Shared(t, "traces"), r[1])
-		if _, err := os.Stat(path); err != nil {
-			continue // INDEX.tsv lists more than is there
-		}
-		s, err := importer.OpenStream(path)
-		if err != nil {
-			t.Errorf("%s: %v", r[1], err)
-			continue
-		}
-		if got := f.Sniff(s.Head); got != (r[2] == kind) {
-			t.Errorf("%s (%s): claimed as %s: %v", r[1], r[2], f.Name, got)
-		}
-		s.Close()
-	}
-}
-
-// Show renders an event as the cases write it.
-func Show(e *event.Event) string {
+// CaseLine renders an event as [Case] writes it: in the order of a line of
+// ftrace, with its source, numbers of enumerations as numbers.
+func CaseLine(e *event.Event) string {
 	w := []string{"notime"}
 	if e.Time.Known() {
 		w[0] = strconv.FormatInt(int64(e.Time), 10)
@@ -165,13 +76,13 @@ func Show(e *event.Event) string {
 		if !e.Has(f) || e.Kind == event.KindLoss && f == event.FieldName {
 			continue // the remedy of a loss is prose
 		}
-		w = append(w, f.String()+"="+Value(e, f))
+		w = append(w, f.String()+"="+CaseValue(e, f))
 	}
 	return strings.Join(w, " ")
 }
 
-// Value renders a field.
-func Value(e *event.Event, f event.Field) string {
+// CaseValue renders a field for [CaseLine].
+func CaseValue(e *event.Event, f event.Field) string {
 	v, _ := e.Uint(f)
 	switch f.Spec().Type {
 	case event.TypeString, event.TypeText:
@@ -222,9 +133,9 @@ func Compare(t *testing.T, got []event.Event, c *event.Counters, want Case) {
 		case i >= len(got):
 			t.Errorf("missing\n  %s", lines[i])
 		case i >= len(lines):
-			t.Errorf("unexpected\n  %s", Show(&got[i]))
-		case !sameWords(Show(&got[i]), lines[i]):
-			t.Errorf("got\n  %s\nwant\n  %s", Show(&got[i]), lines[i])
+			t.Errorf("unexpected\n  %s", CaseLine(&got[i]))
+		case !sameWords(CaseLine(&got[i]), lines[i]):
+			t.Errorf("got\n  %s\nwant\n  %s", CaseLine(&got[i]), lines[i])
 		}
 	}
 	wantCounts, gotCounts := map[string]uint64{}, map[string]uint64{}
@@ -268,7 +179,7 @@ func words(line string) []string {
 }
 
 // Cuts opens every prefix of a file, every fifth as a pipe too: none may panic,
-// and each gives a beginning of the whole file's events (by Show), one with an
+// and each gives a beginning of the whole file's events (by CaseLine), one with an
 // error unless it has all of them.
 func Cuts(t *testing.T, f importer.Format, whole []byte, step int) {
 	t.Helper()
@@ -276,14 +187,14 @@ func Cuts(t *testing.T, f importer.Format, whole []byte, step int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := ReadAll(r)
+	all, err := Read(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Close()
 	seen := map[string]bool{}
 	for i := range all {
-		seen[Show(&all[i])] = true
+		seen[CaseLine(&all[i])] = true
 	}
 	for n := 0; n < len(whole); n += step {
 		for _, pipe := range []bool{false, true} {
@@ -295,7 +206,7 @@ func Cuts(t *testing.T, f importer.Format, whole []byte, step int) {
 				oneLine(t, err)
 				continue
 			}
-			got, err := ReadAll(r)
+			got, err := Read(r)
 			r.Close()
 			if err != nil {
 				oneLine(t, err)
@@ -305,7 +216,7 @@ func Cuts(t *testing.T, f importer.Format, whole []byte, step int) {
 				t.Fatalf("cut at %d of %d: %d of %d events and no word about it", n, len(whole), len(got), len(all))
 			}
 			for i := range got {
-				if s := Show(&got[i]); !seen[s] && got[i].CPU != event.NoID && i+1 < len(got) {
+				if s := CaseLine(&got[i]); !seen[s] && got[i].CPU != event.NoID && i+1 < len(got) {
 					t.Fatalf("cut at %d: an event that the whole file does not have: %s", n, s)
 				}
 			}
