@@ -16,7 +16,7 @@ type spiller[T any] struct {
 	codec   *rowCodec
 	dir     string
 	compare func(a, b *T) int
-	runs    []run // in the order of their rows' arrival, levels never rising
+	runs    []run[T] // in the order of their rows' arrival, levels never rising
 	levels  []*levelFile
 	enc     *encoder // of the last run, while rows may follow it
 	last    T        // last row of the last run
@@ -27,9 +27,12 @@ const (
 	runRead = 64 << 10 // read buffer of a run
 )
 
-type run struct {
+// run is one run. A merge reads it only from its first row on: runs that
+// follow each other, as most do, are not open at once.
+type run[T any] struct {
 	level    int
 	off, len int64
+	first    T
 }
 
 type levelFile struct {
@@ -107,7 +110,7 @@ func (s *spiller[T]) begin(level int) error {
 		s.levels = append(s.levels, &levelFile{f: f, remove: remove})
 	}
 	s.enc = newEncoder(s.codec)
-	s.runs = append(s.runs, run{level: level, off: s.levels[level].size})
+	s.runs = append(s.runs, run[T]{level: level, off: s.levels[level].size})
 	return nil
 }
 
@@ -118,6 +121,9 @@ func (s *spiller[T]) writer() (put func(*T) error, flush func() error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(lf.f, lf.size), 256<<10)
 	var head [binary.MaxVarintLen64]byte
 	put = func(p *T) error {
+		if r.len == 0 {
+			r.first = *p
+		}
 		b := s.enc.encode(unsafe.Pointer(p))
 		h := binary.PutUvarint(head[:], uint64(len(b)))
 		r.len += int64(h + len(b))
@@ -134,21 +140,35 @@ type rowSource[T any] struct {
 	row  *T // current; nil at the end
 	held []*T
 
-	r   *bufio.Reader
-	d   decoder
-	buf []byte
-	cur T
+	unread *io.SectionReader // a run of which only the first row was given
+	r      *bufio.Reader
+	d      decoder
+	buf    []byte
+	cur    T
 }
 
 func (s *rowSource[T]) next() error {
-	if s.r == nil {
-		if len(s.held) == 0 {
-			s.row = nil
-			return nil
+	if s.unread != nil {
+		s.r, s.unread = bufio.NewReaderSize(s.unread, runRead), nil
+		var zero T
+		s.cur = zero // what the first row differs from
+		if err := s.read(); err != nil {
+			return err
 		}
-		s.row, s.held = s.held[0], s.held[1:]
+	}
+	if s.r != nil {
+		return s.read()
+	}
+	if len(s.held) == 0 {
+		s.row = nil
 		return nil
 	}
+	s.row, s.held = s.held[0], s.held[1:]
+	return nil
+}
+
+// read reads a row of a run.
+func (s *rowSource[T]) read() error {
 	var err error
 	s.buf, err = readRow(s.r, s.buf)
 	if err == io.EOF {
@@ -162,13 +182,14 @@ func (s *rowSource[T]) next() error {
 	return s.d.decode(s.buf, unsafe.Pointer(&s.cur))
 }
 
-func (s *spiller[T]) open(r run) *rowSource[T] {
-	section := io.NewSectionReader(s.levels[r.level].f, r.off, r.len)
-	return &rowSource[T]{r: bufio.NewReaderSize(section, runRead), d: decoder{c: s.codec}}
+func (s *spiller[T]) open(r *run[T]) *rowSource[T] {
+	src := &rowSource[T]{unread: io.NewSectionReader(s.levels[r.level].f, r.off, r.len), d: decoder{c: s.codec}, cur: r.first}
+	src.row = &src.cur
+	return src
 }
 
 // merge gives the rows of runs, and of held, which came last, in order.
-func (s *spiller[T]) merge(runs []run, held []*T, f func(*T) error) error {
+func (s *spiller[T]) merge(runs []run[T], held []*T, f func(*T) error) error {
 	m, err := s.merging(runs, held)
 	if err != nil {
 		return err
@@ -191,17 +212,18 @@ type merging[T any] struct {
 	begun bool // the row of the first source was given
 }
 
-func (s *spiller[T]) merging(runs []run, held []*T) (*merging[T], error) {
+func (s *spiller[T]) merging(runs []run[T], held []*T) (*merging[T], error) {
 	sources := make([]*rowSource[T], 0, len(runs)+1)
-	for _, r := range runs {
-		sources = append(sources, s.open(r))
+	for i := range runs {
+		sources = append(sources, s.open(&runs[i]))
 	}
-	sources = append(sources, &rowSource[T]{held: held})
+	last := &rowSource[T]{held: held}
+	if err := last.next(); err != nil {
+		return nil, err
+	}
+	sources = append(sources, last)
 	m := &merging[T]{h: mergeHeap[T]{compare: s.compare}}
 	for i, src := range sources {
-		if err := src.next(); err != nil {
-			return nil, err
-		}
 		if src.row != nil {
 			m.h.items = append(m.h.items, mergeItem[T]{src, i})
 		}
@@ -222,7 +244,7 @@ func (m *merging[T]) next() (*T, error) {
 		}
 		if src.row == nil {
 			last := len(h.items) - 1
-			h.items[0] = h.items[last]
+			h.items[0], h.items[last] = h.items[last], mergeItem[T]{}
 			h.items = h.items[:last]
 		}
 		h.down(0)
