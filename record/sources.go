@@ -94,6 +94,9 @@ func (s *session) attachStandard() error {
 			return err
 		}
 	}
+	if n := len(s.refused); n > 0 { // what the log will lack is said now, not found out later
+		s.refused[n-1] = fmt.Errorf("%w; API calls and ioctls are not recorded", s.refused[n-1])
+	}
 	o := tracefs.Options{Events: s.o.Events, Optional: s.instead(), Exclude: s.covered(), BufferKB: s.o.FtraceKB}
 	if len(o.Events)+len(o.Optional) == 0 {
 		return nil
