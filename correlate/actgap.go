@@ -68,16 +68,20 @@ func (x *activityTracker) giveGaps(d *actDevice, gaps []actGap) {
 			continue // the time stays without a row: its cause is not known
 		}
 		c := min(max(o.start.V, g.start), g.end)
-		x.gapRow(d, g.start, c, causeNothing)
-		x.gapRow(d, c, g.end, causeLaunch)
+		x.gapRow(d, o, g.start, c, causeNothing)
+		x.gapRow(d, o, c, g.end, causeLaunch)
 		x.e.flushFull()
 	}
 }
 
-func (x *activityTracker) gapRow(d *actDevice, start, end event.Time, cause string) {
+func (x *activityTracker) gapRow(d *actDevice, o *correlation, start, end event.Time, cause string) {
 	if start >= end {
 		return
 	}
-	x.e.rows.IdleGaps = append(x.e.rows.IdleGaps, IdleGap{DeviceID: d.id, StartNS: event.Some(start), EndNS: event.Some(end), Cause: cause})
+	row := IdleGap{DeviceID: d.id, StartNS: event.Some(start), EndNS: event.Some(end), Cause: cause, SubmitterTID: o.tid, APICallID: o.apiID}
+	if p := o.key.proc; p != nil {
+		row.SubmitterID = p.row.ID
+	}
+	x.e.rows.IdleGaps = append(x.e.rows.IdleGaps, row)
 	x.e.n++
 }

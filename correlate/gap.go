@@ -203,7 +203,7 @@ func (x *ringTracker) gapRow(r *ring, g *gap, p piece) {
 	case causeNothing:
 		for _, j := range g.jobs {
 			if j.row.QueuedNS.V == p.end {
-				row.SubmitterWas = j.submitterWas
+				row.SubmitterWas, row.SubmitterID, row.SubmitterTID = j.submitterWas, j.row.ProcessID, j.row.TID
 				break
 			}
 		}

@@ -242,6 +242,9 @@ type IdleGap struct {
 	JobID        ID      `col:"job_id" doc:"jobs.id that ended the gap"`
 	WaitsForID   ID      `col:"waits_for_job_id" doc:"jobs.id depended on, for cause dependency"`
 	SubmitterWas string  `col:"submitter_was" doc:"what the thread that queued job_id did in the gap, for cause nothing_submitted"`
+	SubmitterID  ID      `col:"submitter_process_id" doc:"processes.id of the thread whose submission ended it, for causes nothing_submitted and launch_latency"`
+	SubmitterTID OptInt  `col:"submitter_tid" doc:"that thread"`
+	APICallID    ID      `col:"api_call_id" doc:"api_calls.id that led to the work that ended it, of devices known only by activities"`
 }
 
 // Counter is a row of counters.
