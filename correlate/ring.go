@@ -198,7 +198,10 @@ func (x *ringTracker) done(j *job) {
 	if r == nil {
 		return
 	}
-	j.prevDone = r.lastDone
+	at := j.row.DoneNS
+	if !at.OK || !r.lastDone.OK || r.lastDone.V <= at.V { // else an event tells late when it was: see moment
+		j.prevDone = r.lastDone
+	}
 	r.row.Done++
 	if j.inBacklog {
 		r.backlog--
@@ -210,8 +213,8 @@ func (x *ringTracker) done(j *job) {
 	if j.row.RunNS.OK {
 		x.account(j)
 	}
-	if j.row.DoneNS.OK {
-		r.lastDone = j.row.DoneNS
+	if at.OK && (!r.lastDone.OK || r.lastDone.V < at.V) {
+		r.lastDone = at
 	}
 	x.clearRecent(r)
 	x.settle(r, false)

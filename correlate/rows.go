@@ -126,6 +126,9 @@ type Job struct {
 	ElapsedNS      OptDur  `col:"elapsed_ns" unit:"ns" doc:"time on the device as the device itself measured it"`
 	Args           string  `col:"args" doc:"further fields of the source, JSON"`
 	SubmitNS       OptDur  `col:"submit_latency_ns" unit:"ns" doc:"queued_ns - start_ns of the call api_call_id"`
+	ReadyNS        OptTime `col:"ready_ns" unit:"ns" doc:"its dependencies were met, where a driver tells it (i915_request_submit)"`
+	Fate           string  `col:"fate" doc:"what a reset did to it: guilty (it brought the reset), rerun (handed to the hardware again), cancelled; NULL if none did or nothing tells"`
+	FateRule       string  `col:"fate_rule" doc:"how the fate is known: source, inferred from …; NULL with it"`
 }
 
 // JobDep is a row of job_deps.
@@ -198,6 +201,7 @@ type GPUActivity struct {
 	Direction     string  `col:"direction" doc:"HtoD, DtoH, DtoD, HtoH, PtoP"`
 	Args          string  `col:"args" doc:"further fields of the source, JSON"`
 	LaunchNS      OptDur  `col:"launch_delay_ns" unit:"ns" doc:"start_ns - start_ns of the call api_call_id, for the first activity of the call; negative if the clocks are apart"`
+	SameAsID      ID      `col:"same_as_id" doc:"gpu_activities.id of the same work as another source told it first; such rows are to be left out of sums"`
 }
 
 // Slice is a row of slices.
@@ -313,6 +317,11 @@ type IRQ struct {
 	Name    string  `col:"name" doc:"handler"`
 	StartNS OptTime `col:"start_ns" unit:"ns" doc:"begin"`
 	EndNS   OptTime `col:"end_ns" unit:"ns" doc:"end"`
+
+	DeviceID ID     `col:"device_id" doc:"devices.id of a GPU's interrupt: as the event names it, else the only device of driver; NULL if it is of no GPU, or there is no telling of which"`
+	Driver   string `col:"driver" doc:"GPU driver whose interrupt it is, by the handler's name; NULL if it is of none"`
+	Args     string `col:"args" doc:"further fields of the source, JSON"`
+	Source   string `col:"source" doc:"tracepoint that told it"`
 }
 
 // MemMap is a row of mem_maps.
@@ -338,7 +347,8 @@ type Reset struct {
 	Rule     string  `col:"rule" doc:"source if an event or log line names it, else inferred"`
 	Log      string  `col:"log" doc:"what named it"`
 	HWFence  string  `col:"hw_fence" doc:"context:seqno of the second hardware fence, if inferred from one"`
-	JobID    ID      `col:"job_id" doc:"jobs.id that was run again"`
+	JobID    ID      `col:"job_id" doc:"jobs.id that brought it, where that is known; if the reset is inferred, the job that was run again"`
+	EndNS    OptTime `col:"end_ns" unit:"ns" doc:"the reset was over; NULL if no source tells"`
 }
 
 // Mark is a row of marks.

@@ -8,6 +8,7 @@ type Rows struct {
 	Ioctls        []Ioctl
 	Jobs          []Job
 	JobDeps       []JobDep
+	JobEvents     []JobEvent
 	Fences        []Fence
 	FenceWaits    []FenceWait
 	GPUActivities []GPUActivity
@@ -77,6 +78,7 @@ var Tables = []*Table{
 	table("ioctls", "Device ioctls.", func(r *Rows) *[]Ioctl { return &r.Ioctls }),
 	table("jobs", "Jobs of the GPU schedulers.", func(r *Rows) *[]Job { return &r.Jobs }),
 	table("job_deps", "What a job depends on.", func(r *Rows) *[]JobDep { return &r.JobDeps }),
+	table("job_events", "What drivers told of jobs beside queueing, run and end.", func(r *Rows) *[]JobEvent { return &r.JobEvents }),
 	table("fences", "DMA fences.", func(r *Rows) *[]Fence { return &r.Fences }),
 	table("fence_waits", "Threads that block on a fence.", func(r *Rows) *[]FenceWait { return &r.FenceWaits }),
 	table("gpu_activities", "Work measured on the device.", func(r *Rows) *[]GPUActivity { return &r.GPUActivities }),

@@ -27,7 +27,7 @@ var shortNames = map[string]string{
 var alwaysKept = []string{"processes", "threads", "devices", "losses", "anomalies", "probes", "metadata", "rings"}
 
 // attached tables follow the rows they speak of: --include need not name them.
-var attached = []string{"links", "unmatched", "job_deps"}
+var attached = []string{"links", "unmatched", "job_deps", "job_events"}
 
 // categoryOf says which column a pattern is held against.
 var categoryOf = map[string]string{

@@ -13,6 +13,7 @@ type lateRows struct {
 	links     *Sorter[late[correlate.Link]]
 	unmatched *Sorter[late[correlate.Unmatched]]
 	deps      *Sorter[late[correlate.JobDep]]
+	jobEvents *Sorter[late[correlate.JobEvent]]
 }
 
 type late[T any] struct {
@@ -25,10 +26,11 @@ func lateSorter[T any](budget int64, dir string) *Sorter[late[T]] {
 }
 
 func newLateRows(budget int64, dir string) *lateRows {
-	budget = max(budget/4, 0)
+	budget = max(budget/5, 0)
 	return &lateRows{
 		fences: lateSorter[correlate.Fence](budget, dir), links: lateSorter[correlate.Link](budget, dir),
 		unmatched: lateSorter[correlate.Unmatched](budget, dir), deps: lateSorter[correlate.JobDep](budget, dir),
+		jobEvents: lateSorter[correlate.JobEvent](budget, dir),
 	}
 }
 
@@ -43,11 +45,11 @@ func hold[T any](l *lateRows, s *Sorter[late[T]], rows []T) error {
 }
 
 func (l *lateRows) add(r *correlate.Rows) error {
-	return cmp.Or(hold(l, l.fences, r.Fences), hold(l, l.links, r.Links), hold(l, l.unmatched, r.Unmatched), hold(l, l.deps, r.JobDeps))
+	return cmp.Or(hold(l, l.fences, r.Fences), hold(l, l.links, r.Links), hold(l, l.unmatched, r.Unmatched), hold(l, l.deps, r.JobDeps), hold(l, l.jobEvents, r.JobEvents))
 }
 
 func (l *lateRows) close() error {
-	return cmp.Or(l.fences.Close(), l.links.Close(), l.unmatched.Close(), l.deps.Close())
+	return cmp.Or(l.fences.Close(), l.links.Close(), l.unmatched.Close(), l.deps.Close(), l.jobEvents.Close())
 }
 
 const lateBatch = 4096
@@ -108,6 +110,12 @@ func (l *lateRows) each(f *Filter) error {
 			v.LossID = 0
 		}
 		return f.follows(c, f.isGone(v.SrcTable, v.SrcID))
+	})
+	if err != nil {
+		return err
+	}
+	err = giveOut(f, "job_events", l.jobEvents, func(r *correlate.Rows, b []correlate.JobEvent) { r.JobEvents = b }, func(c *choice, v *correlate.JobEvent) reason {
+		return f.follows(c, f.isGone("jobs", v.JobID))
 	})
 	if err != nil {
 		return err

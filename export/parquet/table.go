@@ -27,6 +27,7 @@ func newTables(tmpDir string) []sinkTable {
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.Ioctl { return r.Ioctls }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.Job { return r.Jobs }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.JobDep { return r.JobDeps }),
+		newTable(tmpDir, func(r *correlate.Rows) []correlate.JobEvent { return r.JobEvents }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.Fence { return r.Fences }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.FenceWait { return r.FenceWaits }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.GPUActivity { return r.GPUActivities }),

@@ -198,7 +198,7 @@ var fieldSpecs = [NumFields]FieldSpec{
 	FieldTrack:          {FieldTrack, "track", TypeString, "track or stream that is not a thread"},
 	FieldSliceID:        {FieldSliceID, "slice_id", TypeUint, "pairs the begin and end of a range that is not nested in its thread"},
 	FieldFlowID:         {FieldFlowID, "flow_id", TypeUint, "the source's id of an arrow"},
-	FieldStep:           {FieldStep, "step", TypeUint, "0 start, 1 step, 2 end of an arrow"},
+	FieldStep:           {FieldStep, "step", TypeUint, "0 start, 1 step, 2 end of an arrow or of a reset"},
 	FieldScope:          {FieldScope, "scope", TypeString, "g (all), p (process), t (thread)"},
 	FieldUnit:           {FieldUnit, "unit", TypeString, "unit of a counter"},
 	FieldValue:          {FieldValue, "value", TypeFloat, "value of a counter"},

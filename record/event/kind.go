@@ -51,6 +51,7 @@ const (
 	KindLogLine
 	KindLoss
 	KindOther
+	KindJobNote
 
 	NumKinds // not a kind: their number
 )
@@ -104,6 +105,18 @@ var sliceFields = []Field{FieldName, FieldCategory, FieldTrack, FieldArgs, Field
 
 var wakeFields = []Field{FieldTargetTID, FieldTargetComm, FieldPrio, FieldTargetCPU}
 
+// What a job_note says, in its name. Another name is the source's own.
+const (
+	NoteReady     = "ready"     // its dependencies are met: the driver may hand it over
+	NotePreempted = "preempted" // it was taken off the hardware before its end
+	NoteRetired   = "retired"   // the driver is done with it: it ended some time before
+	NoteCompleted = "completed" // the ring has completed it and all before it
+	NoteTimedOut  = "timed_out" // it took too long; a reset follows
+	NoteFault     = "fault"     // it made the hardware fault
+	NoteError     = "error"     // the driver gave its fence an error
+	NoteRecovery  = "recovery"  // what the driver did with it after a fault
+)
+
 // withDomain ends the fields of every kind with the domain.
 func withDomain(specs [NumKinds]KindSpec) [NumKinds]KindSpec {
 	for k := Kind(1); k < NumKinds; k++ {
@@ -143,8 +156,8 @@ var kindSpecs = withDomain([NumKinds]KindSpec{
 	KindSchedSwitch: {KindSchedSwitch, "sched_switch", []Field{FieldPrevTID, FieldPrevComm, FieldPrevPrio, FieldPrevState, FieldNextTID, FieldNextComm, FieldNextPrio}, "A CPU went from one thread to another."},
 	KindSchedWaking: {KindSchedWaking, "sched_waking", wakeFields, "A thread is being woken."},
 	KindSchedWakeup: {KindSchedWakeup, "sched_wakeup", wakeFields, "A thread became runnable."},
-	KindIRQEntry:    {KindIRQEntry, "irq_entry", []Field{FieldIRQ, FieldName}, "An interrupt handler began."},
-	KindIRQExit:     {KindIRQExit, "irq_exit", []Field{FieldIRQ, FieldResult}, "An interrupt handler ended."},
+	KindIRQEntry:    {KindIRQEntry, "irq_entry", []Field{FieldIRQ, FieldName, FieldDevice, FieldDriver, FieldArgs}, "An interrupt handler began."},
+	KindIRQExit:     {KindIRQExit, "irq_exit", []Field{FieldIRQ, FieldResult, FieldName, FieldDevice, FieldDriver, FieldArgs, FieldStart}, "An interrupt handler ended; with start it is whole: a driver told of it once."},
 	KindPageFault:   {KindPageFault, "page_fault", []Field{FieldAddress, FieldIP, FieldError}, "A page fault."},
 	KindMemMap:      {KindMemMap, "mem_map", []Field{FieldOrigin, FieldDevice, FieldObjectPtr, FieldAddress, FieldBytes, FieldOffset, FieldMemFlags}, "A range entered a GPU address space."},
 	KindMemUnmap:    {KindMemUnmap, "mem_unmap", []Field{FieldOrigin, FieldDevice, FieldObjectPtr, FieldAddress, FieldBytes, FieldOffset, FieldMemFlags}, "A range left a GPU address space."},
@@ -152,10 +165,12 @@ var kindSpecs = withDomain([NumKinds]KindSpec{
 	KindProcess:     {KindProcess, "process", []Field{FieldName, FieldCmdline, FieldPPID, FieldStart, FieldHost, FieldRank}, "Identity of a process; start is when it began, if known."},
 	KindThread:      {KindThread, "thread", []Field{FieldName}, "Name of a thread."},
 	KindDevice:      {KindDevice, "device", []Field{FieldDevice, FieldName, FieldDriver, FieldVersion, FieldOrdinal, FieldHost, FieldRank, FieldArgs}, "A GPU: device is its PCI address or other identity."},
-	KindReset:       {KindReset, "reset", []Field{FieldDevice, FieldRing, FieldName, FieldArgs}, "A reset that the source names."},
-	KindLogLine:     {KindLogLine, "log_line", []Field{FieldName, FieldDevice, FieldCode}, "A kernel message that matters."},
-	KindLoss:        {KindLoss, "loss", []Field{FieldTrack, FieldStart, FieldCount, FieldName}, "Events are missing: of stream `track`, between start and the event's time; `name` is the remedy."},
-	KindOther:       {KindOther, "other", []Field{FieldName, FieldArgs}, "An event without a kind of its own: its name and its fields."},
+	KindReset: {KindReset, "reset", []Field{FieldDevice, FieldRing, FieldName, FieldArgs, FieldStep, FieldOrigin, FieldTimeline, FieldSchedJobID, FieldFencePtr, FieldFenceContext, FieldFenceSeqno, FieldError},
+		"A reset that the source names, and the job that brought it, if it names one; step 2: the reset is over."},
+	KindLogLine: {KindLogLine, "log_line", []Field{FieldName, FieldDevice, FieldCode}, "A kernel message that matters."},
+	KindLoss:    {KindLoss, "loss", []Field{FieldTrack, FieldStart, FieldCount, FieldName}, "Events are missing: of stream `track`, between start and the event's time; `name` is the remedy."},
+	KindOther:   {KindOther, "other", []Field{FieldName, FieldArgs}, "An event without a kind of its own: its name and its fields."},
+	KindJobNote: {KindJobNote, "job_note", append(jobFields[:len(jobFields):len(jobFields)], FieldName), "What a driver says of a job beside its queueing, run and end; name is what, see the Note constants."},
 })
 
 var kindByName = func() map[string]Kind {

@@ -19,6 +19,7 @@ var wireKinds = []string{
 	31: "page_fault", 32: "mem_map", 33: "mem_unmap", 34: "task",
 	35: "process", 36: "thread", 37: "device",
 	38: "reset", 39: "log_line", 40: "loss", 41: "other",
+	42: "job_note",
 }
 
 var wireFields = []string{
