@@ -41,9 +41,10 @@ type fence struct {
 
 // cpuState is what happened last on a CPU, for adjacency in one call stack.
 type cpuState struct {
-	signal *fence // last event was the signal of a hardware fence
-	done   *job   // last event was the end of a job
-	wakes  waker  // since the signal of a job's fence there were wake-ups only
+	signal    *fence  // last event was the signal of a hardware fence
+	signalled OptTime // when a fence last signalled on it
+	done      *job    // last event was the end of a job
+	wakes     waker   // since the signal of a job's fence there were wake-ups only
 }
 
 type fenceTracker struct {
@@ -289,6 +290,9 @@ func (f *fenceTracker) setInit(x *fence, ev *event.Event, t *thread) {
 
 func (f *fenceTracker) signalled(x *fence, ev *event.Event, t *thread, c *cpuState) {
 	f.sawSignal = true
+	if c != nil {
+		c.signalled = event.OptTime(ev.Time)
+	}
 	if !x.signal.OK {
 		x.signal = event.OptTime(ev.Time)
 	}

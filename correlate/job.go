@@ -26,6 +26,7 @@ type job struct {
 	finConf, hwConf Confidence
 	doneConf        Confidence
 	hwSignal        OptTime
+	doneCPU         int32 // of the scheduler's done event; -1: not known
 
 	queued, ran, done  bool // their events were seen
 	bridgeQueue        bool // only the second witness told so far
@@ -86,6 +87,7 @@ type jobTracker struct {
 	ending     []endingJob         // ended, in order; given when nothing can change them
 	head       int
 	sched      testimony // the scheduler's events
+	over       bool      // the log has ended
 
 	drivers  []driverState
 	byDriver map[driverKey]*job
@@ -356,6 +358,7 @@ func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
 		x.setDone(j, event.OptTime(ev.Time), Exact)
 	}
 	j.doneNamed = named
+	j.doneCPU = ev.CPU
 	if c != nil {
 		c.done = j
 	}
@@ -413,7 +416,7 @@ func (x *jobTracker) add(ev *event.Event) *job {
 	x.e.seq.job++
 	j := x.pool.get()
 	j.row.ID = x.e.seq.job
-	j.w, j.since = &x.sched, event.NoTime
+	j.w, j.since, j.doneCPU = &x.sched, event.NoTime, -1
 	j.row.Owner = "unknown"
 	j.older = x.newest
 	if x.newest != nil {

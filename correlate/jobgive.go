@@ -100,6 +100,7 @@ func (j *job) endsByFence() bool {
 }
 
 func (x *jobTracker) finish() {
+	x.over = true
 	x.sched.noDone = !x.sched.sawDone
 	for i := range x.drivers {
 		x.drivers[i].noDone = !x.drivers[i].sawDone
@@ -279,12 +280,26 @@ func (x *jobTracker) notes(j *job) {
 		x.note(j, missFence, NotRecorded, j.since, firstTime(r.QueuedNS, r.RunNS, r.DoneNS))
 	}
 	if !r.FinishedNS.OK {
-		x.note(j, missFinished, x.tail(j, NotRecorded), firstTime(r.DoneNS, r.RunNS, r.QueuedNS), event.NoTime)
+		x.note(j, missFinished, x.tail(j, x.unsignalled(j)), firstTime(r.DoneNS, r.RunNS, r.QueuedNS), event.NoTime)
 	}
 	if j.hw == nil && (j.ran || j.bridgeRun) && (j.drv == nil || !j.drv.ownFence) {
 		x.note(j, missHWFence, NotRecorded, timeOr(r.RunNS), timeOr(r.DoneNS))
 	}
 	x.noteDevice(j)
+}
+
+// unsignalled is the reason why the finished fence of a job that is done was not
+// seen to signal. It signals next in the call stack of the done; if the log
+// holds signals, and none on that CPU since, it ended before.
+func (x *jobTracker) unsignalled(j *job) Reason {
+	c := x.e.fence.cpu(j.doneCPU)
+	if !x.over || c == nil || !j.row.DoneNS.OK || j.fin == nil || j.fin.dead || !x.e.fence.sawSignal {
+		return NotRecorded
+	}
+	if c.signalled.OK && c.signalled.V >= j.row.DoneNS.V {
+		return NotRecorded
+	}
+	return AfterStop
 }
 
 // doneByAddress reports whether all that joins a job's done to it is an address
