@@ -24,7 +24,7 @@ type actGap struct {
 // busy takes an activity: it fills the gaps that it covers, as work of another
 // stream may have begun before them, and opens the one before it.
 func (x *activityTracker) busy(r *GPUActivity, key correlationKey) {
-	if r.DeviceID == 0 || !r.StartNS.OK || !r.EndNS.OK || r.StartNS.V > r.EndNS.V || r.Kind == event.ActivityOther.String() {
+	if r.DeviceID == 0 || r.SameAsID != 0 || !r.StartNS.OK || !r.EndNS.OK || r.StartNS.V > r.EndNS.V || r.Kind == event.ActivityOther.String() {
 		return
 	}
 	d := x.devs[r.DeviceID]

@@ -26,9 +26,12 @@ type correlation struct {
 	matched   int
 }
 
+// correlationKey is a correlation id: two profilers of a process number its
+// calls each in its own way.
 type correlationKey struct {
 	proc *process
 	id   int64
+	by   uint8 // who tells, see witnessID
 }
 
 type streamKey struct {
@@ -64,6 +67,10 @@ type activityTracker struct {
 	streams  map[streamKey]*streamState
 	devs     map[ID]*actDevice
 	devOrder []*actDevice
+
+	recent    map[*process]*recentActivities
+	witness   map[string]uint8 // by source, and by what stands before its colon
+	witnesses int
 }
 
 func (x *activityTracker) init(e *engine) {
@@ -72,6 +79,8 @@ func (x *activityTracker) init(e *engine) {
 	x.pending = map[correlationKey]*activity{}
 	x.streams = map[streamKey]*streamState{}
 	x.devs = map[ID]*actDevice{}
+	x.recent = map[*process]*recentActivities{}
+	x.witness = map[string]uint8{"": noWitness}
 }
 
 // call takes a call whose correlation id is known.
@@ -83,9 +92,9 @@ func (x *activityTracker) call(c *call) {
 	if !r.CorrelationID.OK || r.CorrelationID.V <= 0 || c.entry != nil {
 		return
 	}
-	k := correlationKey{c.proc, r.CorrelationID.V}
-	if p := c.proc; p != nil && (!p.minCorrelation.OK || k.id < p.minCorrelation.V) {
-		p.minCorrelation, p.minCorrelationAt = r.CorrelationID, timeOr(r.StartNS)
+	k := correlationKey{c.proc, r.CorrelationID.V, x.witnessID(r.Source)}
+	if p := c.proc; p != nil {
+		p.leastCorrelation(k, timeOr(r.StartNS))
 	}
 	if o := x.calls[k]; o != nil {
 		x.again(o, c)
@@ -158,12 +167,14 @@ func (x *activityTracker) event(ev *event.Event, t *thread) {
 	x.fill(&a.row, ev, t)
 	a.row.ID = x.e.seq.activity
 	a.stream = x.streamOf(&a.row, t.proc)
+	by := x.witnessID(ev.Source)
+	x.meet(&a.row, t.proc, by)
 	if !a.row.CorrelationID.OK || a.row.CorrelationID.V <= 0 {
 		x.busy(&a.row, a.key)
 		x.alone(a, NotRecorded, t.proc)
 		return
 	}
-	a.key = correlationKey{t.proc, a.row.CorrelationID.V}
+	a.key = correlationKey{t.proc, a.row.CorrelationID.V, by}
 	x.busy(&a.row, a.key)
 	if o := x.calls[a.key]; o != nil {
 		x.join(a, o)
@@ -235,6 +246,10 @@ func (x *activityTracker) join(a *activity, o *correlation) {
 
 // alone gives an activity without a call.
 func (x *activityTracker) alone(a *activity, reason Reason, p *process) {
+	if a.row.SameAsID != 0 {
+		x.give(a) // its twin says what is missing
+		return
+	}
 	n := note{table: "gpu_activities", id: a.row.ID, link: missAPICall, reason: reason, from: event.NoTime,
 		to: timeOr(a.row.StartNS), proof: proofCall, proc: p, stream: a.stream}
 	if a.row.CorrelationID.OK && a.row.CorrelationID.V > 0 {

@@ -19,9 +19,12 @@ type process struct {
 	kern  bool // kernel thread
 
 	launchIoctls bool // launches were seen to make ioctls
-	// The least correlation id that calls showed, and when.
-	minCorrelation   OptInt
-	minCorrelationAt event.Time
+	// The least correlation id that calls showed, when, and who told; mixed:
+	// several did, each with numbers of its own.
+	minCorrelation    OptInt
+	minCorrelationAt  event.Time
+	minCorrelationBy  uint8
+	mixedCorrelations bool
 	calls            int64
 }
 

@@ -17,6 +17,7 @@ const (
 	RuleResetJob     = "reset-job"
 	RuleJobWake      = "job-wake"
 	RuleSameCall     = "same-call"
+	RuleSameActivity = "same-activity"
 )
 
 // RuleSpec describes a link rule.
@@ -46,6 +47,7 @@ var Rules = []RuleSpec{
 	{RuleResetJob, 13, "resets", "jobs", []Confidence{Adjacent, Inferred}, "the job was handed to the hardware a second time"},
 	{RuleJobWake, 14, "jobs", "ioctls", []Confidence{Adjacent}, "the signal of the job's fence woke the thread that was in the ioctl"},
 	{RuleSameCall, 14, "api_calls", "api_calls", []Confidence{Exact, Inferred}, "two sources told of the same call; dst is left out of sums"},
+	{RuleSameActivity, 15, "gpu_activities", "gpu_activities", []Confidence{Exact, Inferred}, "two sources told of the same work; dst is left out of sums"},
 }
 
 // RuleByName returns the rule of a name, or nil.

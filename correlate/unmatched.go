@@ -135,7 +135,7 @@ func (u *unmatchedTracker) proven(n *note) bool {
 		at = f.at
 	case proofCall:
 		switch {
-		case n.proc != nil && n.proc.minCorrelation.OK && n.val != 0 && int64(n.val) < n.proc.minCorrelation.V:
+		case n.proc != nil && n.proc.minCorrelation.OK && !n.proc.mixedCorrelations && n.val != 0 && int64(n.val) < n.proc.minCorrelation.V:
 			at = n.proc.minCorrelationAt
 		case n.stream != nil && n.stream.first.OK && n.to.Known() && n.to < n.stream.first.V:
 			at = n.to

@@ -165,7 +165,9 @@ func (b *infoBuilder) Abort()                       {}
 func (b *infoBuilder) Write(r *correlate.Rows) error {
 	i := b.i
 	for k := range r.GPUActivities {
-		i.GPUActivities[r.GPUActivities[k].Kind]++
+		if r.GPUActivities[k].SameAsID == 0 { // else it is counted already
+			i.GPUActivities[r.GPUActivities[k].Kind]++
+		}
 	}
 	for _, a := range r.Anomalies {
 		i.Anomalies = append(i.Anomalies, infoAnomaly{a.Name, a.Severity, a.Count, a.Remedy, a.Sample})

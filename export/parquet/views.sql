@@ -41,7 +41,7 @@ ORDER BY total_ns DESC NULLS LAST, calls DESC, name;
 -- the scheduler that a call with a function name queued (jobs).
 CREATE OR REPLACE VIEW kernel_summary AS
 WITH work AS (
-  SELECT 'gpu_activities' AS measured_by, device_id, name, dur_ns AS ns FROM gpu_activities WHERE kind = 'kernel'
+  SELECT 'gpu_activities' AS measured_by, device_id, name, dur_ns AS ns FROM gpu_activities WHERE kind = 'kernel' AND same_as_id IS NULL
   UNION ALL
   SELECT 'jobs', device_id, kernel_name, device_time_ns FROM jobs WHERE kernel_name IS NOT NULL
 )
@@ -188,10 +188,10 @@ UNION ALL SELECT 'ring.queue_delay', NULL, device_id, ring, NULL, NULL, NULL, id
 UNION ALL SELECT 'ring.hw_queue', NULL, device_id, ring, NULL, NULL, NULL, id, hw_queue_ns FROM jobs
 UNION ALL SELECT 'ring.device_time', NULL, device_id, ring, NULL, NULL, NULL, id, device_time_ns FROM jobs
 UNION ALL SELECT 'ring.signal_latency', NULL, device_id, ring, NULL, NULL, NULL, id, finished_ns - done_ns FROM jobs
-UNION ALL SELECT 'kernel.time', NULL, NULL, NULL, 'gpu_activities', name, NULL, id, dur_ns FROM gpu_activities WHERE kind = 'kernel'
+UNION ALL SELECT 'kernel.time', NULL, NULL, NULL, 'gpu_activities', name, NULL, id, dur_ns FROM gpu_activities WHERE kind = 'kernel' AND same_as_id IS NULL
 UNION ALL SELECT 'kernel.time', NULL, NULL, NULL, 'jobs', kernel_name, NULL, id, device_time_ns FROM jobs WHERE kernel_name IS NOT NULL
-UNION ALL SELECT 'activity.time', NULL, NULL, NULL, kind, NULL, NULL, id, dur_ns FROM gpu_activities
-UNION ALL SELECT 'launch.delay', NULL, NULL, NULL, NULL, NULL, NULL, id, launch_delay_ns FROM gpu_activities
+UNION ALL SELECT 'activity.time', NULL, NULL, NULL, kind, NULL, NULL, id, dur_ns FROM gpu_activities WHERE same_as_id IS NULL
+UNION ALL SELECT 'launch.delay', NULL, NULL, NULL, NULL, NULL, NULL, id, launch_delay_ns FROM gpu_activities WHERE same_as_id IS NULL
 UNION ALL SELECT 'api.time', NULL, NULL, NULL, api, base_name, NULL, id, dur_ns FROM api_calls WHERE same_as_id IS NULL
 UNION ALL SELECT 'ioctl.time', NULL, NULL, NULL, driver, name, role, id, dur_ns FROM ioctls
 UNION ALL SELECT 'fence_wait.time', NULL, NULL, NULL, NULL, NULL, NULL, id, wait_ns FROM fence_waits
@@ -339,7 +339,7 @@ SELECT * FROM report_regularity('report_burst_intervals');
 -- Work on GPUs, as device records and as jobs tell it.
 CREATE OR REPLACE VIEW report_work AS
 SELECT 'gpu_activities' AS measured_by, device_id, process_id, start_ns, end_ns, dur_ns AS ns
-FROM gpu_activities WHERE kind <> 'other' AND dur_ns >= 0 AND start_ns IS NOT NULL AND end_ns IS NOT NULL
+FROM gpu_activities WHERE kind <> 'other' AND same_as_id IS NULL AND dur_ns >= 0 AND start_ns IS NOT NULL AND end_ns IS NOT NULL
 UNION ALL
 SELECT 'jobs', device_id, process_id, device_start_ns, done_ns, device_time_ns
 FROM jobs WHERE device_time_ns >= 0 AND device_start_ns IS NOT NULL AND done_ns IS NOT NULL;

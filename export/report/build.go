@@ -134,7 +134,9 @@ func (b *Builder) Write(r *correlate.Rows) error {
 		b.addWait(&r.FenceWaits[i])
 	}
 	for i := range r.GPUActivities {
-		b.addActivity(&r.GPUActivities[i])
+		if r.GPUActivities[i].SameAsID == 0 {
+			b.addActivity(&r.GPUActivities[i])
+		}
 	}
 	for i := range r.MemMaps {
 		b.memory.addMap(&r.MemMaps[i])
