@@ -177,9 +177,10 @@ func (s *Sorter[T]) Close() error {
 	return err
 }
 
-// tempFile makes a file without a name, so that nothing is left behind however
-// the process ends. Where a file in use cannot be unlinked, remove has its name.
-func tempFile(dir string) (f *os.File, remove string, err error) {
+// TempFile makes a file in dir ("": the system's) that only this process's user
+// may read. It has no name where the system allows that, so that nothing is left
+// behind however the process ends; else remove is its name, for its owner to remove.
+func TempFile(dir string) (f *os.File, remove string, err error) {
 	f, err = os.CreateTemp(dir, ".gpurec-sort-*")
 	if err != nil {
 		return nil, "", err

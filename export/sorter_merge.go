@@ -103,7 +103,7 @@ func (s *spiller[T]) compact(level, first int) error {
 // begin begins a run at the end of a level's file.
 func (s *spiller[T]) begin(level int) error {
 	for len(s.levels) <= level {
-		f, remove, err := tempFile(s.dir)
+		f, remove, err := TempFile(s.dir)
 		if err != nil {
 			return err
 		}

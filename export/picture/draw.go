@@ -43,13 +43,19 @@ type drawer struct {
 	plain     map[string]*Track
 	tracks    map[string]*lanes
 	shorts    map[string]string // short kernel names
-	depList   []int
+	depList   []dep
+	flowList  []flowNode
+	counted   map[countedIn]bool
+	inflights []*counter // in the order in which jobs need them
 	launches  *export.Sorter[launch]
 	kinds     map[string]string // categories of activities
 	buf       []byte
 	slices    int64
-	stages    StagePen                        // nil unless render stages are asked for
-	submits   map[correlate.ID][]correlate.ID // activities by API call
+	stages    StagePen // nil unless render stages are asked for
+
+	submitHead table[uint32] // number of the last activity of an API call
+	submitted  list[submitted]
+	submitIDs  []correlate.ID // reused
 }
 
 // key orders what is drawn. class puts the source of a flow before its target,
@@ -88,7 +94,7 @@ func (a *key) less(b *key) bool {
 
 func newDrawer(o *Picture, pen Pen, sum *correlate.Summary) *drawer {
 	d := &drawer{m: o.m, rows: o.rows, sum: sum, o: o, pen: pen,
-		plain: map[string]*Track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}}
+		plain: map[string]*Track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}, counted: map[countedIn]bool{}}
 	d.start, d.end = int64(sum.Start), int64(sum.End)
 	if !sum.Start.Known() || !sum.End.Known() {
 		d.start, d.end = max(o.m.min, 0), max(o.m.max, 0)
@@ -112,10 +118,13 @@ func (d *drawer) run() error {
 	}
 	d.openFeeds()
 	d.first()
-	for d.pen.Err() == nil {
+	for d.pen.Err() == nil && d.m.pages.err == nil {
 		if !d.step() {
 			break
 		}
+	}
+	if err := d.m.pages.err; err != nil {
+		return err
 	}
 	d.endBefore(forever)
 	d.anomalies()
@@ -240,7 +249,7 @@ type later struct {
 	op   laterOp
 	job  *openJob
 	wake *wake
-	dep  uint32   // opDependency: index in deps
+	dep  uint32   // opDependency: number in deps
 	c    *counter // opLower, opValue
 	v    float64  // opValue
 }

@@ -70,7 +70,7 @@ func (d *drawer) drawAPI(r *correlate.APICall, k *key) {
 	d.argDur(argCorrelationID, r.CorrelationID)
 	d.argClip(r.StartNS, r.EndNS)
 	if d.stages != nil {
-		d.stages.Submits(r.API, d.submits[r.ID])
+		d.stages.Submits(r.API, d.submits(r.ID))
 	}
 	d.callTail(t, how, d.m.reason(tabAPI, r.ID), overlaps, !r.StartNS.OK)
 	d.flows(slotAPI, r.ID)
@@ -111,7 +111,7 @@ func (d *drawer) drawIoctl(r *correlate.Ioctl, k *key) {
 	d.argDur(argResult, r.Result)
 	d.argDur(argErrno, r.Errno)
 	d.argClip(r.StartNS, r.EndNS)
-	if s := d.m.apis.get(r.APICallID); s != nil && s.ok {
+	if d.m.apis.get(r.APICallID).ok() {
 		d.pen.Int(argAPICallID, int64(r.APICallID))
 	}
 	d.callTail(t, how, d.m.reason(tabIoctl, r.ID), overlaps, !r.StartNS.OK)
@@ -179,15 +179,16 @@ func (d *drawer) drawWait(r *correlate.FenceWait, k *key) {
 	if !overlaps && r.StartNS.OK && r.JobID == 0 {
 		d.pen.Str(argUnmatchedReason, reason)
 	}
-	woken := info != nil && info.woken != never && info.woken < end
+	at := info.wokenAt()
+	woken := at != never && at < end
 	if !woken {
 		d.links(tabWait, r.ID, waitLink)
 		d.flows(slotWait, r.ID)
 	}
 	d.pen.Done()
 	if woken {
-		d.announce(later{key: key{start: info.woken, end: end, class: classWake}, op: opWoken,
-			wake: d.newWake(wake{thread: t, track: on, start: info.woken, end: end, r: *r})})
+		d.announce(later{key: key{start: at, end: end, class: classWake}, op: opWoken,
+			wake: d.newWake(wake{thread: t, track: on, start: at, end: end, r: *r})})
 	}
 }
 
@@ -199,11 +200,11 @@ func (d *drawer) waitArgs(r *correlate.FenceWait) {
 		return
 	}
 	d.pen.Int(argJobID, int64(r.JobID))
-	if j := d.m.jobs.get(r.JobID); j != nil && j.flags&jobPut != 0 {
+	if j := d.m.jobs.get(r.JobID); j.flags&jobPut != 0 {
 		if j.flags&jobSched != 0 {
 			d.pen.Uint(argSchedJobID, j.sched)
 		}
-		d.pen.Str(argRing, j.ring.name)
+		d.pen.Str(argRing, d.m.ringOf(&j).name)
 	}
 }
 

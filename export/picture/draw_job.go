@@ -11,20 +11,23 @@ import (
 // openJob is a job of which slices are still to be drawn.
 type openJob struct {
 	r        correlate.Job
-	j        *jobInfo
+	j        jobInfo
+	ring     *ring
+	thread   *Thread
 	refs     int    // slices announced
 	what     string // what it is called
 	isKernel bool
 }
 
 func (d *drawer) newOpenJob(r *correlate.Job, j *jobInfo) *openJob {
+	var o *openJob
 	if n := len(d.free); n > 0 {
-		o := d.free[n-1]
-		d.free = d.free[:n-1]
-		o.r, o.j, o.refs = *r, j, 0
-		return o
+		o, d.free = d.free[n-1], d.free[:n-1]
+	} else {
+		o = &openJob{}
 	}
-	return &openJob{r: *r, j: j}
+	o.r, o.j, o.ring, o.thread = *r, *j, d.m.ringOf(j), d.m.threadOf(j)
+	return o
 }
 
 func (d *drawer) release(o *openJob) {
@@ -42,7 +45,7 @@ func (d *drawer) drawJob(r *correlate.Job, k *key) {
 		d.m.counters.Add(&AnomalyJobNotDrawn, 1)
 		return
 	}
-	o := d.newOpenJob(r, j)
+	o := d.newOpenJob(r, &j)
 	o.refs = 1
 	o.what, o.isKernel = d.what(r)
 	if at := j.queued; j.flags&(jobQueued|jobHidden) != 0 && at > k.start {
@@ -53,9 +56,9 @@ func (d *drawer) drawJob(r *correlate.Job, k *key) {
 }
 
 func (d *drawer) openJob(o *openJob) {
-	j := o.j
+	j := &o.j
 	if j.flags&(jobQueued|jobHidden) != 0 {
-		d.countJob(j)
+		d.countJob(o)
 	}
 	if j.flags&jobQueued != 0 {
 		d.drawQueued(o)
@@ -69,9 +72,10 @@ func (d *drawer) openJob(o *openJob) {
 }
 
 // countJob raises the counters of a queued job, and announces their fall.
-func (d *drawer) countJob(j *jobInfo) {
+func (d *drawer) countJob(o *openJob) {
+	j := &o.j
 	inflight := d.inflight(j)
-	d.add(j.ring.backlog, j.queued, 1)
+	d.add(o.ring.backlog, j.queued, 1)
 	if inflight != nil {
 		d.add(inflight, j.queued, 1)
 	}
@@ -81,23 +85,24 @@ func (d *drawer) countJob(j *jobInfo) {
 	}
 	if left != never {
 		left = max(left, j.queued)
-		d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: j.ring.backlog})
+		d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: o.ring.backlog})
 		if inflight != nil {
 			d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: inflight})
 		}
 	}
 	if j.flags&jobHidden != 0 {
-		d.add(j.ring.hidden, j.queued, 1)
-		d.announce(later{key: key{start: j.queuedEnd(), class: classRest}, op: opLower, c: j.ring.hidden})
+		d.add(o.ring.hidden, j.queued, 1)
+		d.announce(later{key: key{start: j.queuedEnd(), class: classRest}, op: opLower, c: o.ring.hidden})
 	}
 }
 
 // inflight is the counter of a job's process on its device, or nil.
 func (d *drawer) inflight(j *jobInfo) *counter {
-	if j.thread == nil || j.flags&jobKernel != 0 {
+	t := d.m.threadOf(j)
+	if t == nil || j.flags&jobKernel != 0 {
 		return nil
 	}
-	p, v := j.thread.Process, j.ring.device
+	p, v := t.Process, d.m.ringOf(j).device
 	c := p.inflight[v]
 	if c == nil {
 		c = &counter{track: p.track.childCounter(v.label+" jobs in flight", " jobs", 0)}
@@ -166,14 +171,14 @@ func (d *drawer) jobArgs(o *openJob) {
 		d.pen.Uint(argSchedJobID, r.SchedJobID.V)
 	}
 	d.pen.Str(argRing, r.Ring)
-	d.pen.Str(argDevice, o.j.ring.device.arg)
+	d.pen.Str(argDevice, o.ring.device.arg)
 	if r.PID.OK {
 		d.pen.Int(argPID, r.PID.V)
 	}
 	if r.TID.OK {
 		d.pen.Int(argTID, r.TID.V)
 	}
-	if o.j.thread != nil && o.j.thread.Process.Inferred {
+	if o.thread != nil && o.thread.Process.Inferred {
 		d.pen.True(argPIDInferred)
 	}
 	d.argFence(argFence, r.FenceContext, r.FenceSeqno)
@@ -202,8 +207,8 @@ func (d *drawer) argJobEnd(j *jobInfo) {
 }
 
 func (d *drawer) drawQueued(o *openJob) {
-	j, r := o.j, &o.r
-	d.begin(j.ring.queued.track(int(j.lane)), j.queued, j.queuedEnd())
+	j, r := &o.j, &o.r
+	d.begin(o.ring.queued.track(int(j.lane)), j.queued, j.queuedEnd())
 	alone := j.flags&jobRunning == 0
 	d.jobHeader(o, catQueued, alone)
 	d.jobArgs(o)
@@ -223,8 +228,8 @@ func (d *drawer) drawQueued(o *openJob) {
 }
 
 func (d *drawer) drawRunning(o *openJob) {
-	j, r := o.j, &o.r
-	d.begin(j.ring.track, j.start, j.end)
+	j, r := &o.j, &o.r
+	d.begin(o.ring.track, j.start, j.end)
 	d.jobHeader(o, catRunning, true)
 	d.jobArgs(o)
 	d.argFence(argHWFence, r.HWFenceContext, r.HWFenceSeqno)
@@ -232,10 +237,10 @@ func (d *drawer) drawRunning(o *openJob) {
 	d.argDur(argHWQueueNS, r.HWQueueNS)
 	d.argDur(argDeviceTimeNS, r.DeviceTimeNS)
 	d.argJobClip(r)
-	if s := d.m.ioctls.get(r.IoctlID); s != nil && s.ok {
+	if d.m.ioctls.get(r.IoctlID).ok() {
 		d.pen.Int(argIoctlID, int64(r.IoctlID))
 	}
-	if s := d.m.apis.get(r.APICallID); s != nil && s.ok {
+	if d.m.apis.get(r.APICallID).ok() {
 		d.pen.Int(argAPICallID, int64(r.APICallID))
 	}
 	if r.Error.OK && r.Error.V != 0 {
@@ -255,38 +260,40 @@ func (d *drawer) drawRunning(o *openJob) {
 // announceStages cuts job.queued into stages without holes: before run, what a
 // dependency explains and what none does; after it, the hardware queue.
 func (d *drawer) announceStages(o *openJob) {
-	j := o.j
+	j := &o.j
 	start, stop := j.queued, j.queuedEnd()
 	run := stop
 	if j.run != never {
 		run = min(max(j.run, start), stop)
 	}
 	at := start
-	for _, i := range d.depsOf(j) {
-		x := &d.m.deps[i]
+	for _, x := range d.depsOf(j) {
 		b := min(run, d.doneOf(x.on, run))
 		a := max(x.at, at)
 		if b <= a {
 			continue
 		}
 		d.stage(o, opStageQueue, at, a, 0)
-		d.stage(o, opDependency, a, b, uint32(i))
+		d.stage(o, opDependency, a, b, x.next)
 		at = b
 	}
 	d.stage(o, opStageQueue, at, run, 0)
 	d.stage(o, opStageHW, run, stop, 0)
 }
 
-// depsOf lists a job's dependencies in the order in which the scheduler looked at them.
-func (d *drawer) depsOf(j *jobInfo) []int {
+// depsOf lists a job's dependencies in the order in which the scheduler looked
+// at them; next is the number of each itself.
+func (d *drawer) depsOf(j *jobInfo) []dep {
 	list := d.depList[:0]
-	for i := j.deps; i != 0; i = d.m.deps[i-1].next {
-		list = append(list, int(i-1))
+	for i := j.deps; i != 0; {
+		x := d.m.deps.value(i)
+		i, x.next = x.next, i
+		list = append(list, x)
 	}
 	d.depList = list
 	if len(list) > 1 {
-		slices.SortFunc(list, func(a, b int) int {
-			return cmp.Or(cmp.Compare(d.m.deps[a].at, d.m.deps[b].at), cmp.Compare(a, b))
+		slices.SortFunc(list, func(a, b dep) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.next, b.next))
 		})
 	}
 	return list
@@ -296,7 +303,7 @@ func (d *drawer) depsOf(j *jobInfo) []int {
 func (d *drawer) doneOf(id correlate.ID, otherwise int64) int64 {
 	j := d.m.jobs.get(id)
 	switch {
-	case j == nil || j.flags&jobPut == 0:
+	case j.flags&jobPut == 0:
 	case j.done != never:
 		return j.done
 	case j.finished != never:
@@ -315,7 +322,7 @@ func (d *drawer) stage(o *openJob, op laterOp, start, end int64, dep uint32) {
 
 func (d *drawer) drawStage(l *later) {
 	o := l.job
-	d.begin(o.j.ring.queued.track(int(o.j.lane)), l.key.start, l.key.end)
+	d.begin(o.ring.queued.track(int(o.j.lane)), l.key.start, l.key.end)
 	switch l.op {
 	case opStageQueue:
 		d.buf = appendJobID(append(d.buf[:0], "queued"...), &o.r)
@@ -326,7 +333,8 @@ func (d *drawer) drawStage(l *later) {
 		d.pen.NameOnce(d.buf)
 		d.pen.Category(catStageHWQueue)
 	default:
-		d.dependency(&d.m.deps[l.dep])
+		x := d.m.deps.value(l.dep)
+		d.dependency(&x)
 	}
 	d.pen.Done()
 	d.release(o)
@@ -335,19 +343,21 @@ func (d *drawer) drawStage(l *later) {
 func (d *drawer) dependency(x *dep) {
 	other := d.m.jobs.get(x.on)
 	b := append(d.buf[:0], "waits for"...)
-	if other != nil && other.flags&jobSched != 0 {
+	if other.flags&jobSched != 0 {
 		b = strconv.AppendUint(append(b, " #"...), other.sched, 10)
-	} else if x.ctx.OK && x.seq.OK {
-		b = AppendPair(append(b, ' '), x.ctx.V, x.seq.V)
+	} else if x.known {
+		b = AppendPair(append(b, ' '), x.ctx, x.seq)
 	}
 	d.buf = b
 	d.pen.NameOnce(b)
 	d.pen.Category(catStageDependency)
 	d.pen.Int(argDependsOnJobID, int64(x.on))
-	if other != nil && other.ring != nil {
-		d.pen.Str(argDependsOnRing, other.ring.name)
+	if r := d.m.ringOf(&other); r != nil {
+		d.pen.Str(argDependsOnRing, r.name)
 	}
-	d.argFence(argDependsOnFence, x.ctx, x.seq)
+	if x.known {
+		d.pen.Pair(argDependsOnFence, x.ctx, x.seq)
+	}
 }
 
 // The links that slices show: their predecessors, by name.
@@ -382,15 +392,11 @@ func jobLink(m *model, l *link) (Arg, bool) {
 // links writes the dictionary of the links to a row that pick names. Of
 // several with one name the first is written.
 func (d *drawer) links(t tableCode, id correlate.ID, pick func(*model, *link) (Arg, bool)) {
-	h := d.m.linkHead[t].get(id)
-	if h == nil {
-		return
-	}
 	var seen [NumArgs]bool
 	any := false
-	for i := *h; i != 0; {
-		l := &d.m.links[i-1]
-		i = l.next
+	list := d.m.linksTo(t, id)
+	for i := range list {
+		l := &list[i]
 		a, ok := pick(d.m, l)
 		if !ok || seen[a] {
 			continue

@@ -103,7 +103,7 @@ func (d *drawer) planActivities() error {
 		s, e, _ := d.m.clip.activity(r)
 		v.addBusy(d, s, e)
 		at := s
-		if c := d.m.apis.get(r.APICallID); c != nil && c.ok && c.start <= s {
+		if c := d.m.apis.get(r.APICallID); c.ok() && c.start <= s {
 			at = c.start
 		}
 		if err := d.launches.Push(&launch{at, r.DeviceID, 1}); err != nil {
@@ -139,15 +139,17 @@ func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {
 	d.pen.Int(argDurNS, k.end-k.start)
 	d.argClip(r.StartNS, r.EndNS)
 	if r.SubmitterWas != "" {
-		if j := d.m.jobs.get(r.JobID); j != nil && j.thread != nil {
-			d.pen.Str(argSubmitter, strings.TrimSpace(j.thread.Name+" "+strconv.FormatInt(j.thread.TID, 10)))
+		j := d.m.jobs.get(r.JobID)
+		if t := d.m.threadOf(&j); t != nil {
+			d.pen.Str(argSubmitter, strings.TrimSpace(t.Name+" "+strconv.FormatInt(t.TID, 10)))
 		}
 		d.pen.Str(argSubmitterWas, r.SubmitterWas)
 	}
 	if r.WaitsForID != 0 {
 		d.pen.Int(argWaitsForJobID, int64(r.WaitsForID))
-		if j := d.m.jobs.get(r.WaitsForID); j != nil && j.ring != nil {
-			d.pen.Str(argWaitsForRing, j.ring.name)
+		j := d.m.jobs.get(r.WaitsForID)
+		if on := d.m.ringOf(&j); on != nil {
+			d.pen.Str(argWaitsForRing, on.name)
 		}
 	}
 	d.pen.Done()
@@ -274,14 +276,8 @@ func (d *drawer) first() {
 		}
 		d.utilisation(v)
 	}
-	for _, id := range d.m.jobIDs {
-		j := d.m.jobs.get(id)
-		if j.flags&(jobQueued|jobHidden) == 0 {
-			continue
-		}
-		if c := d.inflight(j); c != nil && !c.begun {
-			d.add(c, d.start, 0)
-		}
+	for _, c := range d.inflights {
+		d.add(c, d.start, 0)
 	}
 }
 

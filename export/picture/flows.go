@@ -14,20 +14,20 @@ type end struct {
 // the last of the jobs finished: the start of their `woken`.
 func (d *drawer) planWakes() {
 	m := d.m
-	for i := range m.links {
-		l := &m.links[i]
+	for i := range m.links.n {
+		l := m.links.value(i + 1)
 		if l.srcT != tabJob || l.dstT != tabIoctl {
 			continue
 		}
 		j, s := m.jobs.get(l.src), m.ioctls.get(l.dst)
-		if j == nil || s == nil || !s.ok || s.end == forever {
+		if j.flags&jobPut == 0 || !s.ok() || s.end() == forever {
 			continue
 		}
 		sig := j.finished
 		if sig == never {
 			sig = j.done
 		}
-		if s.start < sig && sig < s.end {
+		if s.start < sig && sig < s.end() {
 			// 0 is no wake: times are kept one higher.
 			w := m.ioctlWake.put(l.dst)
 			*w = max(*w, sig+1)
@@ -37,42 +37,35 @@ func (d *drawer) planWakes() {
 
 // wakeOf is the start of an ioctl's `woken`, or never.
 func (m *model) wakeOf(id correlate.ID) int64 {
-	if w := m.ioctlWake.get(id); w != nil && *w != 0 {
-		return *w - 1
+	if w := m.ioctlWake.get(id); w != 0 {
+		return w - 1
 	}
 	return never
 }
 
 // planFlows numbers the flows: one for each link whose two slices are drawn.
-// Lists of flows are built from behind, so that each is in order.
 func (d *drawer) planFlows() {
 	m := d.m
-	n := uint64(0)
-	for i := range m.links {
-		if _, _, ok := m.flowEnds(&m.links[i]); ok {
-			n++
-		}
-	}
-	m.flows = n
-	for i := len(m.links) - 1; i >= 0; i-- {
-		l := &m.links[i]
-		from, to, ok := m.flowEnds(l)
+	for i := range m.links.n {
+		l := m.links.value(i + 1)
+		from, to, ok := m.flowEnds(&l)
 		if !ok {
 			if from.ok && to.ok && to.slot != slotWait { // a wait may begin before its job and never end
 				m.counters.Add(&AnomalyBackwards, 1)
 			}
 			continue
 		}
-		m.addFlow(from, n, l.rule, false)
-		m.addFlow(to, n, l.rule, true)
-		n--
+		m.flows++
+		m.addFlow(from, m.flows, l.rule, false)
+		m.addFlow(to, m.flows, l.rule, true)
 	}
 }
 
 func (m *model) addFlow(e end, flow uint64, rule uint8, into bool) {
 	h := m.flowHead[e.slot].put(e.id)
-	m.nodes = append(m.nodes, flowNode{flow, *h, rule, into})
-	*h = uint32(len(m.nodes))
+	next := *h
+	*h = m.nodes.n + 1
+	m.nodes.add(flowNode{flow, next, rule, into})
 }
 
 // flowEnds resolves a link to slices. ok is false if one is not drawn, or the
@@ -108,7 +101,7 @@ func (m *model) comesFirst(a, b end) bool {
 	if x, y := slotClass[a.slot], slotClass[b.slot]; x != y {
 		return x < y
 	}
-	return a.slot == slotAPI && b.slot == slotIoctl && m.apis.get(a.id).end >= m.ioctls.get(b.id).end
+	return a.slot == slotAPI && b.slot == slotIoctl && m.apis.get(a.id).end() >= m.ioctls.get(b.id).end()
 }
 
 // The rules by which a job's own events are joined.
@@ -118,9 +111,9 @@ const (
 	ruleJobFence = "job-fence"
 )
 
-func (m *model) spanEnd(s slot, t *idTable[span], id correlate.ID) end {
+func (m *model) spanEnd(s slot, t *table[span], id correlate.ID) end {
 	p := t.get(id)
-	if p == nil || !p.ok {
+	if !p.ok() {
 		return end{}
 	}
 	return end{s, id, p.start, true}
@@ -129,7 +122,6 @@ func (m *model) spanEnd(s slot, t *idTable[span], id correlate.ID) end {
 func (m *model) jobEnd(s slot, id correlate.ID) end {
 	j := m.jobs.get(id)
 	switch {
-	case j == nil:
 	case s == slotQueued && j.flags&jobQueued != 0:
 		return end{s, id, j.queued, true}
 	case s == slotRunning && j.flags&jobRunning != 0:
@@ -156,10 +148,10 @@ func (m *model) jobTail(id correlate.ID) end {
 func (m *model) waitEnd(id correlate.ID) end {
 	w := m.waits.get(id)
 	switch {
-	case w == nil || !w.ok:
+	case !w.ok:
 		return end{}
-	case w.woken != never:
-		return end{slotWoken, id, w.woken, true}
+	case w.woken != 0:
+		return end{slotWoken, id, w.wokenAt(), true}
 	}
 	return end{slotWait, id, w.start, true}
 }
@@ -173,13 +165,15 @@ func (m *model) ioctlWaitEnd(id correlate.ID) end {
 
 // flows writes the flow ids of a slice.
 func (d *drawer) flows(s slot, id correlate.ID) {
-	h := d.m.flowHead[s].get(id)
-	if h == nil {
-		return
-	}
-	for i := *h; i != 0; {
-		n := d.m.nodes[i-1]
-		d.pen.Flow(Flow{ID: n.flow, Rule: d.m.wordOf(n.rule), Into: n.into})
+	list := d.flowList[:0]
+	for i := d.m.flowHead[s].get(id); i != 0; {
+		n := d.m.nodes.value(i)
+		list = append(list, n)
 		i = n.next
 	}
+	for i := len(list) - 1; i >= 0; i-- {
+		n := &list[i]
+		d.pen.Flow(Flow{ID: n.flow, Rule: d.m.wordOf(n.rule), Into: n.into})
+	}
+	d.flowList = list
 }

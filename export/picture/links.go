@@ -1,6 +1,10 @@
 package picture
 
-import "github.com/gpurec/gpurec/correlate"
+import (
+	"slices"
+
+	"github.com/gpurec/gpurec/correlate"
+)
 
 // tableCode is a table of links.
 type tableCode uint8
@@ -40,7 +44,7 @@ func codeOf(table string) tableCode {
 // link is a row of links.
 type link struct {
 	src, dst   correlate.ID
-	next       uint32 // index + 1 of the next link to dst
+	next       uint32 // number of the link to dst before
 	srcT, dstT tableCode
 	rule, conf uint8 // in words
 }
@@ -58,14 +62,21 @@ func (m *model) addLink(r *correlate.Link) {
 		return
 	}
 	l.rule, l.conf = m.word(r.Rule), m.word(r.Confidence)
-	m.links = append(m.links, l)
+	n := m.links.n + 1
+	h := m.linkHead[l.dstT].put(l.dst)
+	l.next, *h = *h, n
+	m.links.add(l)
 }
 
-// indexLinks chains the links by their heads, in order.
-func (m *model) indexLinks() {
-	for i := len(m.links) - 1; i >= 0; i-- {
-		l := &m.links[i]
-		h := m.linkHead[l.dstT].put(l.dst)
-		l.next, *h = *h, uint32(i+1)
+// linksTo returns the links to a row, in order. They are valid until the next call.
+func (m *model) linksTo(t tableCode, id correlate.ID) []link {
+	list := m.linkList[:0]
+	for i := m.linkHead[t].get(id); i != 0; {
+		l := m.links.value(i)
+		list = append(list, l)
+		i = l.next
 	}
+	slices.Reverse(list)
+	m.linkList = list
+	return list
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 )
 
-// What is held in memory besides the sorted rows, because order alone does not
-// bring it together: processes, threads, devices and rings; per API call,
-// ioctl, wait and activity its times (16 to 24 bytes); per job about 100
-// bytes; per link 32 bytes and per flow 32.
+// What is held besides the sorted rows, because order alone does not bring it
+// together. In memory: processes, threads, devices and rings. In pages, of which
+// few are in memory: per API call, ioctl, wait and activity its times (16
+// bytes); per job 80 bytes; per link 24 bytes and per flow 32.
 
 const never = math.MinInt64 // no time
 
@@ -70,6 +70,7 @@ type Thread struct {
 	TID     int64
 	Name    string
 
+	n       uint32 // number in model.threads, from 1
 	first   int64
 	track   *Track
 	overlap *lanes // of slices that do not nest
@@ -107,6 +108,7 @@ type Device struct {
 func (v *Device) Track() *Track { return v.track }
 
 type ring struct {
+	n       uint32 // number in model.ringList, from 1
 	device  *Device
 	name    string
 	first   int64 // first time
@@ -145,9 +147,9 @@ type jobInfo struct {
 	queued, run, start, done, finished int64 // times as in the row; never if unknown
 	end                                int64 // end of what is drawn last
 	sched                              uint64
-	ring                               *ring
-	thread                             *Thread
-	deps                               uint32 // index + 1 of the last dependency
+	ring                               uint32 // number of its ring, from 1
+	thread                             uint32 // number of its thread, from 1; 0: none
+	deps                               uint32 // number of the last dependency
 	lane                               uint8
 	flags                              uint8
 }
@@ -161,23 +163,49 @@ func (j *jobInfo) queuedEnd() int64 {
 }
 
 type dep struct {
-	on   correlate.ID
-	at   int64
-	ctx  correlate.OptUint
-	seq  correlate.OptUint
-	next uint32 // index + 1 of the one before, of the same job
+	on       correlate.ID
+	at       int64
+	ctx, seq uint64 // the fence, if it is known
+	next     uint32 // number of the one before, of the same job
+	known    bool
 }
 
-// span is when another row is drawn; ok is false for rows that are not.
+// span is when another row is drawn: from start on, for size-1. A row that is
+// not drawn is zero, one that does not end has the greatest size.
 type span struct {
-	start, end int64
-	ok         bool
+	start int64
+	size  uint64
 }
 
-// waitInfo is a fence wait: woken is the start of its `woken`, or never.
+func spanOf(start, end int64) span {
+	if end == forever {
+		return span{start, math.MaxUint64}
+	}
+	return span{start, uint64(end-start) + 1}
+}
+
+func (s span) ok() bool { return s.size != 0 }
+
+func (s span) end() int64 {
+	if s.size == math.MaxUint64 {
+		return forever
+	}
+	return s.start + int64(s.size-1)
+}
+
+// waitInfo is a fence wait: woken is the start of its `woken`, as far behind
+// start, or 0 if it has none.
 type waitInfo struct {
 	start, woken int64
 	ok           bool
+}
+
+// wokenAt is the start of `woken`, or never.
+func (w waitInfo) wokenAt() int64 {
+	if w.woken == 0 {
+		return never
+	}
+	return w.start + w.woken
 }
 
 // slot is a kind of slice that flows touch.
@@ -205,29 +233,31 @@ type flowNode struct {
 // model is what is known of the trace.
 type model struct {
 	procs    map[procKey]*Process
+	threads  []*Thread // in order of coming
 	cache    [256]threadSlot
 	devices  map[correlate.ID]*Device
 	rings    map[ringKey]*ring
 	ringList []*ring // in order of coming
 
-	jobs       idTable[jobInfo]
-	jobIDs     []correlate.ID
-	deps       []dep
-	apis       idTable[span]
-	ioctls     idTable[span]
-	ioctlWake  idTable[int64]
-	waits      idTable[waitInfo]
-	activities idTable[span]
+	pages      pages
+	jobs       table[jobInfo]
+	deps       list[dep]
+	apis       table[span]
+	ioctls     table[span]
+	ioctlWake  table[int64]
+	waits      table[waitInfo]
+	activities table[span]
 
-	links    []link
-	linkHead [numTabs]idTable[uint32]
+	links    list[link]
+	linkHead [numTabs]table[uint32] // number of the last link to a row
+	linkList []link                 // reused
 	words    []string
 	wordIDs  map[string]uint8
-	reasons  [numTabs]idTable[uint8] // unmatched_reason, index in words
+	reasons  [numTabs]table[uint8] // unmatched_reason, index in words
 
 	flows    uint64
-	nodes    []flowNode
-	flowHead [numSlots]idTable[uint32]
+	nodes    list[flowNode]
+	flowHead [numSlots]table[uint32] // number of the last node of a slice
 
 	clip     clip
 	min, max int64 // of the times of all rows
@@ -255,12 +285,30 @@ type ringKey struct {
 	name   string
 }
 
-func newModel() *model {
-	return &model{
+func newModel(budget int64, dir string) *model {
+	m := &model{
+		pages: pages{budget: budget, dir: dir, least: leastPages},
 		procs: map[procKey]*Process{}, devices: map[correlate.ID]*Device{}, rings: map[ringKey]*ring{},
 		clip: clip{math.MinInt64, math.MaxInt64},
 		min:  never, max: never, words: []string{""}, wordIDs: map[string]uint8{"": 0},
 	}
+	m.jobs.init(&m.pages)
+	m.deps.init(&m.pages)
+	m.apis.init(&m.pages)
+	m.ioctls.init(&m.pages)
+	m.ioctlWake.init(&m.pages)
+	m.waits.init(&m.pages)
+	m.activities.init(&m.pages)
+	m.links.init(&m.pages)
+	m.nodes.init(&m.pages)
+	for i := range m.linkHead {
+		m.linkHead[i].init(&m.pages)
+		m.reasons[i].init(&m.pages)
+	}
+	for i := range m.flowHead {
+		m.flowHead[i].init(&m.pages)
+	}
+	return m
 }
 
 // word interns rules, confidences and reasons: a closed set of names.
@@ -329,7 +377,9 @@ func (m *model) findThread(id correlate.ID, pid, tid correlate.OptInt) *Thread {
 	p.Inferred = p.Inferred || inferred
 	t := p.Threads[tid.V]
 	if t == nil {
-		t = &Thread{Process: p, TID: tid.V, first: never}
+		m.threads = append(m.threads, nil)
+		t = &Thread{Process: p, TID: tid.V, first: never, n: uint32(len(m.threads))}
+		m.threads[t.n-1] = t
 		p.Threads[tid.V] = t
 	}
 	return t
@@ -370,6 +420,7 @@ func (m *model) ring(dev correlate.ID, name string) *ring {
 		r = &ring{device: d, name: name, first: never, lastRun: never, busyTo: never}
 		m.rings[k] = r
 		m.ringList = append(m.ringList, r)
+		r.n = uint32(len(m.ringList))
 		d.rings = append(d.rings, r)
 	}
 	return r
@@ -380,8 +431,20 @@ func (m *model) wordOf(n uint8) Word { return Word{n, m.words[n]} }
 
 // reason returns why a row lacks a partner, or "".
 func (m *model) reason(t tableCode, id correlate.ID) string {
-	if r := m.reasons[t].get(id); r != nil {
-		return m.words[*r]
+	return m.words[m.reasons[t].get(id)]
+}
+
+// ringOf and threadOf return what a job knows by number, or nil.
+func (m *model) ringOf(j *jobInfo) *ring {
+	if j.ring == 0 {
+		return nil
 	}
-	return ""
+	return m.ringList[j.ring-1]
+}
+
+func (m *model) threadOf(j *jobInfo) *Thread {
+	if j.thread == 0 {
+		return nil
+	}
+	return m.threads[j.thread-1]
 }

@@ -3,7 +3,8 @@
 // docs/perfetto.md; a format is a [Pen].
 //
 // Rows are sorted in bounded memory as they come and drawn at the end, in
-// order of time: tracks, lanes, ranks and arrows need the whole trace.
+// order of time: tracks, lanes, ranks and arrows need the whole trace. What rows
+// need of each other is kept in pages (docs/adr/006-pages-of-a-picture.md).
 package picture
 
 import (
@@ -28,7 +29,7 @@ func New(o export.Options) *Picture {
 	if o.MaxMemory <= 0 {
 		o.MaxMemory = 256 << 20
 	}
-	m := newModel()
+	m := newModel(o.MaxMemory/2, o.TempDir)
 	return &Picture{o: o, m: m, rows: newRowSorters(o.MaxMemory, o.TempDir, &m.clip)}
 }
 
@@ -41,7 +42,13 @@ func (pic *Picture) Draw(sum *correlate.Summary, pen Pen) error {
 }
 
 // Close frees what the rows take. It may be called twice.
-func (pic *Picture) Close() error { return pic.rows.close() }
+func (pic *Picture) Close() error {
+	err := pic.rows.close()
+	if cerr := pic.m.pages.close(); err == nil {
+		err = cerr
+	}
+	return err
+}
 
 // Counters holds what could not be drawn as it is. It is complete after Draw.
 func (pic *Picture) Counters() *event.Counters { return &pic.m.counters }

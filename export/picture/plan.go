@@ -15,7 +15,9 @@ const maxQueuedLanes = 12
 // plan decides what needs the whole trace: the time range, tracks and ranks,
 // which jobs are drawn where, utilisation, and the flows.
 func (d *drawer) plan() error {
-	d.settleJobs()
+	if err := d.settleJobs(); err != nil {
+		return err
+	}
 	d.planDevices()
 	d.planProcs()
 	if err := d.planLanes(); err != nil {
@@ -24,38 +26,43 @@ func (d *drawer) plan() error {
 	if err := d.planActivities(); err != nil {
 		return err
 	}
-	d.m.indexLinks()
 	d.planWakes()
 	d.planFlows()
-	return d.planStages()
+	if err := d.planStages(); err != nil {
+		return err
+	}
+	return d.m.pages.err
+}
+
+// settling is a job in the order in which jobs are settled.
+type settling struct {
+	Start, Done int64
+	ID          correlate.ID
+}
+
+func compareSettling(a, b *settling) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Done, b.Done), cmp.Compare(a.ID, b.ID))
 }
 
 // settleJobs decides which jobs run and until when. Running intervals of one
 // ring are disjoint, unless done events were lost.
-func (d *drawer) settleJobs() {
-	m := d.m
-	ids := m.jobIDs
-	for _, id := range ids {
-		if j := m.jobs.get(id); j.start != never && j.done != never {
-			j.ring.lastRun = max(j.ring.lastRun, j.start)
-		}
-	}
-	slices.SortFunc(ids, func(a, b correlate.ID) int {
-		x, y := m.jobs.get(a), m.jobs.get(b)
-		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.done, y.done), cmp.Compare(a, b))
-	})
+func (d *drawer) settleJobs() error {
 	d.window = windowOf(d.start, d.end)
-	for _, id := range ids {
-		j := m.jobs.get(id)
-		d.settleJob(j)
-		if j.flags&jobRunning != 0 {
-			j.ring.device.addBusy(d, j.start, j.end)
+	return d.rows.settle.Each(func(s *settling) error {
+		j := d.m.jobs.put(s.ID)
+		r := d.m.ringOf(j)
+		if r == nil {
+			return d.m.pages.err
 		}
-	}
+		d.settleJob(j, r)
+		if j.flags&jobRunning != 0 {
+			r.device.addBusy(d, j.start, j.end)
+		}
+		return nil
+	})
 }
 
-func (d *drawer) settleJob(j *jobInfo) {
-	r := j.ring
+func (d *drawer) settleJob(j *jobInfo, r *ring) {
 	switch {
 	case j.start == never: // never ran, or nobody saw it
 		switch {
@@ -70,7 +77,7 @@ func (d *drawer) settleJob(j *jobInfo) {
 		}
 	case j.done == never && j.finished != never && j.flags&jobOpen == 0:
 		j.end = j.finished // killed while it ran
-		d.tryRun(j)
+		d.tryRun(j, r)
 	case j.done == never && (j.flags&jobLost != 0 || j.start < r.lastRun):
 		j.end, j.flags = j.start, (j.flags|jobLost)&^jobOpen
 		if j.queued == never {
@@ -80,11 +87,11 @@ func (d *drawer) settleJob(j *jobInfo) {
 		j.end, j.flags = d.end, j.flags|jobOpen
 	case j.done == never:
 		j.end, j.flags = d.end, j.flags|jobOpen
-		d.tryRun(j)
+		d.tryRun(j, r)
 		r.open = j.flags&jobRunning != 0
 	default:
 		j.end = j.done
-		d.tryRun(j)
+		d.tryRun(j, r)
 	}
 	if j.flags&jobRunning == 0 && j.queued != never && j.end != never {
 		j.end = max(j.end, j.queued)
@@ -92,17 +99,17 @@ func (d *drawer) settleJob(j *jobInfo) {
 }
 
 // tryRun draws job.running if its ring is free.
-func (d *drawer) tryRun(j *jobInfo) {
+func (d *drawer) tryRun(j *jobInfo, r *ring) {
 	if j.end < j.start {
 		d.m.counters.Add(&AnomalyDisorder, 1)
 		j.end = j.start
 	}
-	if j.start < j.ring.busyTo {
+	if j.start < r.busyTo {
 		d.m.counters.Add(&AnomalyRingOverlap, 1)
 		j.end, j.flags = max(j.start, j.queued), j.flags|jobLost
 		return
 	}
-	j.ring.busyTo = j.end
+	r.busyTo = j.end
 	j.flags |= jobRunning
 }
 
@@ -272,24 +279,48 @@ func (d *drawer) planProcs() {
 // planLanes gives each job its lane, in order of queued.
 func (d *drawer) planLanes() error {
 	return d.rows.jobs.Each(func(r *correlate.Job) error {
-		j := d.m.jobs.get(r.ID)
-		if j == nil || j.queued == never {
-			return nil
+		j := d.m.jobs.put(r.ID)
+		ring := d.m.ringOf(j)
+		if j.queued == never || ring == nil {
+			return d.m.pages.err
 		}
 		if j.flags&jobRunning != 0 && j.start < j.queued {
 			// It cannot be both: the queue event is out of place.
 			d.m.counters.Add(&AnomalyDisorder, 1)
 			return nil
 		}
-		lane := j.ring.queued.take(j.queued, j.queuedEnd())
+		d.countsIn(j)
+		lane := ring.queued.take(j.queued, j.queuedEnd())
 		if lane < 0 {
 			j.flags |= jobHidden
-			if j.ring.hidden == nil {
-				j.ring.hidden = &counter{track: j.ring.backlog.track.childCounter("queued, not drawn", " jobs", 4)}
+			if ring.hidden == nil {
+				ring.hidden = &counter{track: ring.backlog.track.childCounter("queued, not drawn", " jobs", 4)}
 			}
 			return nil
 		}
 		j.lane, j.flags = uint8(lane), j.flags|jobQueued
 		return nil
 	})
+}
+
+// countedIn is a process on a device: its jobs in flight are counted.
+type countedIn struct {
+	process *Process
+	device  *Device
+}
+
+// countsIn notes the counter of jobs in flight that a job that is drawn needs.
+func (d *drawer) countsIn(j *jobInfo) {
+	t := d.m.threadOf(j)
+	if t == nil {
+		return
+	}
+	k := countedIn{t.Process, d.m.ringOf(j).device}
+	if d.counted[k] {
+		return
+	}
+	if c := d.inflight(j); c != nil {
+		d.counted[k] = true
+		d.inflights = append(d.inflights, c)
+	}
 }

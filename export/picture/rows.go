@@ -29,6 +29,7 @@ type rowSorters struct {
 	others     *export.Sorter[correlate.Other]
 	logs       *export.Sorter[correlate.LogLine]
 	cpus       *export.Sorter[cpuEvent]
+	settle     *export.Sorter[settling]
 }
 
 type spillable interface {
@@ -124,7 +125,8 @@ func newRowSorters(budget int64, dir string, c *clip) *rowSorters {
 		return timeOf(r.TSNS), 0, 0, 0
 	})
 	s.cpus = export.NewSorter(compareCPU, budget, dir)
-	s.all = append(s.all, s.cpus)
+	s.settle = export.NewSorter(compareSettling, budget, dir)
+	s.all = append(s.all, s.cpus, s.settle)
 	return s
 }
 

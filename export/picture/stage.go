@@ -1,6 +1,10 @@
 package picture
 
-import "github.com/gpurec/gpurec/correlate"
+import (
+	"slices"
+
+	"github.com/gpurec/gpurec/correlate"
+)
 
 // StagePen is a [Pen] that can also write GPU activities in the trace format's
 // own way. It is asked to if [export.Options.RenderStages] is set.
@@ -31,22 +35,45 @@ func (d *drawer) planStages() error {
 	if !ok || !d.o.o.RenderStages {
 		return nil
 	}
-	d.stages, d.submits = p, map[correlate.ID][]correlate.ID{}
+	d.stages = p
+	d.submitted.init(&d.m.pages)
+	d.submitHead.init(&d.m.pages)
 	return d.rows.activities.Each(func(r *correlate.GPUActivity) error {
-		h := d.m.linkHead[tabActivity].get(r.ID)
-		if h == nil || !p.Stages(d.m.device(r.DeviceID)) {
+		if !p.Stages(d.m.device(r.DeviceID)) {
 			return nil
 		}
-		for i := *h; i != 0; {
-			l := &d.m.links[i-1]
-			i = l.next
+		list := d.m.linksTo(tabActivity, r.ID)
+		for i := range list {
+			l := &list[i]
 			if _, _, ok := d.m.flowEnds(l); ok && l.srcT == tabAPI {
-				d.submits[l.src] = append(d.submits[l.src], r.ID)
+				h := d.submitHead.put(l.src)
+				next := *h
+				*h = d.submitted.n + 1
+				d.submitted.add(submitted{r.ID, next})
 				break
 			}
 		}
 		return nil
 	})
+}
+
+// submitted is an activity that an API call submits.
+type submitted struct {
+	id   correlate.ID
+	next uint32 // number of the one before, of the same call
+}
+
+// submits lists the activities of an API call, in order of time.
+func (d *drawer) submits(call correlate.ID) []correlate.ID {
+	list := d.submitIDs[:0]
+	for i := d.submitHead.get(call); i != 0; {
+		s := d.submitted.value(i)
+		list = append(list, s.id)
+		i = s.next
+	}
+	slices.Reverse(list)
+	d.submitIDs = list
+	return list
 }
 
 func (d *drawer) renderStage(r *correlate.GPUActivity, start, end int64) {

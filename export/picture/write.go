@@ -54,6 +54,9 @@ func (pic *Picture) Write(r *correlate.Rows) error {
 	if err := pic.writeRest(r); err != nil {
 		return err
 	}
+	if err := m.pages.err; err != nil {
+		return err
+	}
 	return pic.rows.fit()
 }
 
@@ -177,7 +180,7 @@ func (pic *Picture) addAPI(r *correlate.APICall) error {
 	s, e, ok := pic.m.clip.api(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
-		*pic.m.apis.put(r.ID) = span{s, e, true}
+		*pic.m.apis.put(r.ID) = spanOf(s, e)
 		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
 	}
 	return push(pic, pic.rows.apis, r, ok)
@@ -187,7 +190,7 @@ func (pic *Picture) addIoctl(r *correlate.Ioctl) error {
 	s, e, ok := pic.m.clip.ioctl(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
-		*pic.m.ioctls.put(r.ID) = span{s, e, true}
+		*pic.m.ioctls.put(r.ID) = spanOf(s, e)
 		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
 	}
 	return push(pic, pic.rows.ioctls, r, ok)
@@ -197,9 +200,9 @@ func (pic *Picture) addWait(r *correlate.FenceWait) error {
 	s, e, ok := pic.m.clip.wait(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
-		i := waitInfo{start: s, woken: never, ok: true}
+		i := waitInfo{start: s, ok: true}
 		if sig := timeOf(r.SignalNS); sig != never && s < sig && sig < e && e != forever {
-			i.woken = sig
+			i.woken = sig - s
 		}
 		*pic.m.waits.put(r.ID) = i
 		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
@@ -211,7 +214,7 @@ func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
 	s, e, ok := pic.m.clip.activity(r)
 	pic.m.seeIf(ok, s, e)
 	if ok {
-		*pic.m.activities.put(r.ID) = span{s, e, true}
+		*pic.m.activities.put(r.ID) = spanOf(s, e)
 		pic.m.device(r.DeviceID)
 		pic.m.process(r.ProcessID, r.PID).touch(s)
 	}
@@ -254,16 +257,23 @@ func (pic *Picture) addJob(r *correlate.Job) error {
 	}
 	m.clip.jobTimes(j)
 	m.see(at, max(at, j.done, j.finished))
-	j.ring = m.ring(r.DeviceID, r.Ring)
-	j.ring.jobs = true
-	if j.ring.first == never || at < j.ring.first {
-		j.ring.first = at
+	ring := m.ring(r.DeviceID, r.Ring)
+	j.ring, ring.jobs = ring.n, true
+	if ring.first == never || at < ring.first {
+		ring.first = at
+	}
+	if j.start != never && j.done != never {
+		ring.lastRun = max(ring.lastRun, j.start)
 	}
 	if j.queued != never {
-		j.thread = m.thread(r.ProcessID, r.PID, r.TID)
-		j.thread.touch(at)
+		if t := m.thread(r.ProcessID, r.PID, r.TID); t != nil {
+			j.thread = t.n
+			t.touch(at)
+		}
 	}
-	m.jobIDs = append(m.jobIDs, r.ID)
+	if err := pic.rows.settle.Push(&settling{j.start, j.done, r.ID}); err != nil {
+		return err
+	}
 	return pic.rows.jobs.Push(r)
 }
 
@@ -272,8 +282,9 @@ func (m *model) addDep(r *correlate.JobDep) {
 		return // nothing tells when the fence signalled: no stage of its own
 	}
 	j := m.jobs.put(r.JobID)
-	m.deps = append(m.deps, dep{r.OnJobID, timeOf(r.TSNS), r.OnFenceContext, r.OnFenceSeqno, j.deps})
-	j.deps = uint32(len(m.deps))
+	next := j.deps
+	j.deps = m.deps.n + 1
+	m.deps.add(dep{r.OnJobID, timeOf(r.TSNS), r.OnFenceContext.V, r.OnFenceSeqno.V, next, r.OnFenceContext.OK && r.OnFenceSeqno.OK})
 }
 
 // addReason keeps why a row lacks a partner that its slice would point to.
