@@ -7,6 +7,9 @@ var (
 	AnomalyNoTime = event.AnomalySpec{Name: "picture_no_time", Severity: event.SeverityWarning,
 		Doc:    "Rows without any time: they cannot be drawn.",
 		Remedy: "they are in the Parquet export"}
+	AnomalyFarTime = event.AnomalySpec{Name: "picture_far_time", Severity: event.SeverityWarning,
+		Doc:    "Times more than 146 years from the clock's 0: taken as unknown, since traces cannot hold them.",
+		Remedy: "look at the clocks of the source; they are in the Parquet export"}
 	AnomalyNoThread = event.AnomalySpec{Name: "picture_no_thread", Severity: event.SeverityInfo,
 		Doc:    "Rows that name neither thread nor process: drawn under gpurec, no thread.",
 		Remedy: "record with thread ids (ftrace: the task column)"}

@@ -107,6 +107,7 @@ const (
 	argOtherID
 	argFields
 	argClipped
+	argQueuedNS
 	NumArgs // how many there are
 )
 
@@ -127,5 +128,5 @@ var argNames = [NumArgs]string{
 	"cause", "next_job_id", "dur_ns", "submitter", "submitter_was", "waits_for_job_id", "waits_for_ring",
 	"gpu_activity_id", "kind", "context", "cpu", "count", "remedy", "log", "pid_inferred",
 	"api", "ioctl", "run", "done", "job", "reset", "slice_id", "args", "severity", "doc", "sample", "code",
-	"mark_id", "other_id", "fields", "clipped",
+	"mark_id", "other_id", "fields", "clipped", "queued_ns",
 }

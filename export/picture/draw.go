@@ -96,7 +96,7 @@ func newDrawer(o *Picture, pen Pen, sum *correlate.Summary) *drawer {
 	d := &drawer{m: o.m, rows: o.rows, sum: sum, o: o, pen: pen,
 		plain: map[string]*Track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}, counted: map[countedIn]bool{}}
 	d.start, d.end = int64(sum.Start), int64(sum.End)
-	if !sum.Start.Known() || !sum.End.Known() {
+	if !sum.Start.Known() || !sum.End.Known() || isFar(d.start) || isFar(d.end) {
 		d.start, d.end = max(o.m.min, 0), max(o.m.max, 0)
 	}
 	if o.m.min != never { // rows may begin before the first event: complete ones are told at their end

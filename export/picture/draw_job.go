@@ -92,7 +92,9 @@ func (d *drawer) countJob(o *openJob) {
 	}
 	if j.flags&jobHidden != 0 {
 		d.add(o.ring.hidden, j.queued, 1)
-		d.announce(later{key: key{start: j.queuedEnd(), class: classRest}, op: opLower, c: o.ring.hidden})
+		if j.flags&(jobRunning|jobOpen) != jobOpen { // else it is queued to the end
+			d.announce(later{key: key{start: j.queuedEnd(), class: classRest}, op: opLower, c: o.ring.hidden})
+		}
 	}
 }
 
@@ -248,6 +250,9 @@ func (d *drawer) drawRunning(o *openJob) {
 	}
 	if j.flags&jobHidden != 0 {
 		d.pen.True(argQueuedHidden)
+		if !r.QueueDelayNS.OK || !r.HWQueueNS.OK { // nothing else tells
+			d.pen.Int(argQueuedNS, int64(r.QueuedNS.V))
+		}
 	}
 	d.argJobEnd(j)
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.ID))

@@ -208,7 +208,7 @@ func (d *drawer) drawCounter(r *correlate.Counter, k *key) {
 		if unit != "" {
 			unit = " " + unit
 		}
-		name := r.Name
+		name := firstOf(r.Name, "unnamed counter")
 		switch name {
 		case "utilisation", "backlog", "resets", "idle": // ours
 			name += " (sampled)"

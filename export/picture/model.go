@@ -15,12 +15,18 @@ import (
 
 const never = math.MinInt64 // no time
 
+// farthest is how far from 0 a time may lie: formats count from 0 or from the
+// first time, in 63 bits.
+const farthest = 1<<62 - 1
+
 func timeOf(t correlate.OptTime) int64 {
-	if !t.OK || !t.V.Known() {
+	if !t.OK || !t.V.Known() || isFar(int64(t.V)) {
 		return never
 	}
 	return int64(t.V)
 }
+
+func isFar(t int64) bool { return t > farthest || t < -farthest }
 
 // Process is a process. Processes without a row go by pid.
 type Process struct {

@@ -12,6 +12,7 @@ func (pic *Picture) Write(r *correlate.Rows) error {
 	if pic.o.Window != nil { // its edges may count from the start, which the first rows tell
 		m.clip.from, m.clip.to = pic.o.Window.Bounds()
 	}
+	m.countFar(r)
 	for i := range r.APICalls {
 		if err := pic.addAPI(&r.APICalls[i]); err != nil {
 			return err

@@ -109,6 +109,7 @@ func (c *checker) ring(r *ring) {
 	c.disjoint("ring", r.track)
 	c.idle(r)
 	c.tiles(r)
+	c.hidden(r, jobs)
 	c.backlog(r, jobs)
 }
 
@@ -202,7 +203,8 @@ func (c *checker) tiles(r *ring) {
 	}
 }
 
-// changes is by how much the jobs of a ring change its backlog, by time.
+// changes is by how much the jobs of a ring change its backlog, by time. Jobs
+// beyond the lanes are in the counter of those while they are queued.
 func (c *checker) changes(r *ring, jobs map[int64]*job) map[int64]float64 {
 	delta := map[int64]float64{}
 	for _, j := range jobs {
@@ -211,16 +213,7 @@ func (c *checker) changes(r *ring, jobs map[int64]*job) map[int64]float64 {
 		case q != nil:
 			delta[q.Start]++
 		case x != nil && x.Args["queued_hidden"] == true:
-			delay, ok1 := x.Int("queue_delay_ns")
-			hw, ok2 := x.Int("hw_queue_ns")
-			if !ok1 || !ok2 {
-				c.problem("backlog", "%s: a hidden job at %d does not say when it was queued", r.track.Path(), x.Start)
-			}
-			if s := x.Str("clipped"); s != "" && r.backlog != nil && len(r.backlog.Samples) > 0 {
-				delta[max(x.Start-hw-delay, r.backlog.Samples[0].Time)]++ // queued before the window
-			} else {
-				delta[x.Start-hw-delay]++
-			}
+			delta[x.Start]++
 		default:
 			continue // nobody saw it queued
 		}
@@ -232,7 +225,64 @@ func (c *checker) changes(r *ring, jobs map[int64]*job) map[int64]float64 {
 			delta[last.End]--
 		}
 	}
+	if r.hidden != nil {
+		last := 0.0
+		for _, s := range r.hidden.Samples {
+			delta[s.Time] += s.Value - last
+			last = s.Value
+		}
+	}
 	return delta
+}
+
+// hidden compares the counter of the jobs beyond the lanes with those of them
+// that run later. It may count more: jobs that never ran have no slice.
+func (c *checker) hidden(r *ring, jobs map[int64]*job) {
+	delta := map[int64]float64{}
+	for _, j := range jobs {
+		x := j.running
+		if x == nil || x.Args["queued_hidden"] != true {
+			continue
+		}
+		delay, ok1 := x.Int("queue_delay_ns")
+		hw, ok2 := x.Int("hw_queue_ns")
+		at, ok3 := x.Int("queued_ns")
+		switch {
+		case x.Str("clipped") != "":
+		case ok1 && ok2:
+			delta[x.Start-hw-delay]++
+			delta[x.Start]--
+		case !ok3 || at > x.Start:
+			c.problem("backlog", "%s: a hidden job at %d does not say when it was queued", r.track.Path(), x.Start)
+		}
+	}
+	if len(delta) == 0 {
+		return
+	}
+	if r.hidden == nil {
+		c.problem("backlog", "%s has hidden jobs and no counter of them", r.track.Path())
+		return
+	}
+	s, at, least := r.hidden.Samples, -1, 0.0
+	for _, t := range sortedTimes(delta) {
+		least += delta[t]
+		for at+1 < len(s) && s[at+1].Time <= t {
+			at++
+		}
+		if at < 0 || s[at].Value < least {
+			c.problem("backlog", "%s at %d: at least %g jobs are queued", r.hidden.Path(), t, least)
+			return
+		}
+	}
+}
+
+func sortedTimes(m map[int64]float64) []int64 {
+	times := make([]int64, 0, len(m))
+	for t := range m {
+		times = append(times, t)
+	}
+	sort.Slice(times, func(i, j int) bool { return times[i] < times[j] })
+	return times
 }
 
 // backlog compares the counter with the jobs that are queued and not done.
@@ -245,13 +295,8 @@ func (c *checker) backlog(r *ring, jobs map[int64]*job) {
 		c.problem("backlog", "%s has no backlog", r.track.Path())
 		return
 	}
-	times := make([]int64, 0, len(delta))
-	for t := range delta {
-		times = append(times, t)
-	}
-	sort.Slice(times, func(i, j int) bool { return times[i] < times[j] })
 	s, at, want := r.backlog.Samples, -1, 0.0
-	for _, t := range times {
+	for _, t := range sortedTimes(delta) {
 		want += delta[t]
 		for at+1 < len(s) && s[at+1].Time <= t {
 			at++

@@ -1,0 +1,76 @@
+package perfetto
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gpurec/gpurec/correlate"
+)
+
+// Times that no trace can hold are taken as unknown and counted: between the
+// first and the last would lie more than 2^63 nanoseconds.
+func TestFarTimes(t *testing.T) {
+	far := at(math.MaxInt64)
+	rows := &correlate.Rows{
+		Marks: []correlate.Mark{{ID: 1, TSNS: at(-math.MaxInt64), Name: "a", TID: num(3)}, {ID: 2, TSNS: far, Name: "b", TID: num(3)}, {ID: 3, TSNS: at(50), Name: "c", TID: num(3)}},
+		Slices: []correlate.Slice{{ID: 1, TID: num(3), StartNS: at(-1), EndNS: at(40), Name: "s", Category: "x"},
+			{ID: 2, TID: num(3), StartNS: at(-math.MaxInt64), EndNS: at(60), Name: "u", Category: "x"}},
+		Jobs:     []correlate.Job{{ID: 1, Ring: "r", QueuedNS: at(10), RunNS: at(20), DeviceStartNS: at(20), DoneNS: far, EndKind: "done"}},
+		Counters: []correlate.Counter{{TSNS: far, Value: 1}, {TSNS: at(5), Value: 2}},
+	}
+	rep := read(t, rows, summary(-math.MaxInt64, math.MaxInt64))
+	if len(rep.Slices) != 5 || rep.Categories["x"] != 2 || rep.Categories["job.running"] != 1 || rep.Categories["job.queued"] != 1 { // and a stage
+		t.Errorf("slices %v", rep.Categories)
+	}
+	counted := map[string]any{}
+	for _, x := range rep.Instants {
+		counted[x.Name] = x.Args["count"]
+	}
+	if counted["picture_far_time"] != int64(5) || counted["picture_no_time"] != int64(3) || counted["c"] != nil || rep.Categories["mark"] != 1 {
+		t.Errorf("counted %v of %v", counted, rep.Categories)
+	}
+	for _, s := range rep.Slices {
+		if s.Start < 0 || s.End > 100 {
+			t.Errorf("%s at %d-%d", s.Name, s.Start, s.End)
+		}
+	}
+}
+
+// Of a job beyond the lanes of which no run was seen, nothing but an argument
+// tells when it was queued. One that never ran is in the counters alone.
+func TestHiddenWithoutRun(t *testing.T) {
+	rows := &correlate.Rows{}
+	for i := int64(1); i <= 14; i++ {
+		j := correlate.Job{ID: correlate.ID(i), Ring: "r", SchedJobID: unum(uint64(i)), Comm: "x", QueuedNS: at(i * 10), EndKind: "done",
+			RunNS: at(1000 + i*10), DeviceStartNS: at(1000 + i*10), DoneNS: at(1010 + i*10), QueueDelayNS: num(1000), HWQueueNS: num(0), DeviceTimeNS: num(10)}
+		switch i {
+		case 13:
+			j.RunNS, j.QueueDelayNS, j.HWQueueNS = correlate.OptTime{}, correlate.OptDur{}, correlate.OptDur{}
+		case 14:
+			j = correlate.Job{ID: 14, Ring: "r", SchedJobID: unum(14), Comm: "x", QueuedNS: at(140), EndKind: "open"}
+		}
+		rows.Jobs = append(rows.Jobs, j)
+	}
+	rep := read(t, rows, summary(0, 2000))
+	for _, s := range rep.Slices {
+		if s.Category == "job.running" {
+			want := any(nil)
+			if s.Name == "x #13" {
+				want = int64(130)
+			}
+			if s.Args["queued_ns"] != want {
+				t.Errorf("%s: queued_ns %v, not %v", s.Name, s.Args["queued_ns"], want)
+			}
+		}
+	}
+	for _, tr := range rep.Tracks {
+		text := ""
+		for _, s := range tr.Samples {
+			text += fmt.Sprintf(" %d=%g", s.Time, s.Value)
+		}
+		if tr.Name == "queued, not drawn" && text != " 0=0 130=1 140=2 1130=1" {
+			t.Errorf("%s:%s", tr.Path(), text)
+		}
+	}
+}
