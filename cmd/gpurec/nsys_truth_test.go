@@ -66,6 +66,9 @@ func join(t *testing.T, path string, f importer.Format) *joined {
 		j.rows.Counters = append(j.rows.Counters, rows.Counters...)
 		j.rows.Devices = append(j.rows.Devices, rows.Devices...)
 		j.rows.Ioctls = append(j.rows.Ioctls, rows.Ioctls...)
+		j.rows.Rings = append(j.rows.Rings, rows.Rings...)
+		j.rows.Others = append(j.rows.Others, rows.Others...)
+		j.rows.Unmatched = append(j.rows.Unmatched, rows.Unmatched...)
 		return nil
 	})
 	if err != nil {
@@ -281,5 +284,53 @@ func nsysCopies(j *joined, a map[string]string) {
 	}
 	if l != nil {
 		a["memcpy bytes by copyKind"] = "[" + strings.Join(l, ", ") + "]"
+	}
+}
+
+// TestNsysBeforeStart: all kernels of a window cut out of a longer recording
+// whose launch is not in it are shown to have been launched before it: their id
+// is below that of every call of the process, or they ran on their stream before
+// the first work with a known launch.
+func TestNsysBeforeStart(t *testing.T) {
+	j := join(t, importtest.Shared(t, "traces", "041-nsysai-h100-2gpu-1s.sqlite"), nsys.Format())
+	least, first := map[int64]int64{}, map[string]event.Time{}
+	for i := range j.rows.APICalls {
+		if c := &j.rows.APICalls[i]; c.CorrelationID.V > 0 {
+			if l, ok := least[c.PID.V]; !ok || c.CorrelationID.V < l {
+				least[c.PID.V] = c.CorrelationID.V
+			}
+		}
+	}
+	stream := func(g *correlate.GPUActivity) string { return fmt.Sprint(g.PID, g.DeviceID, g.Context, g.Stream) }
+	for i := range j.rows.GPUActivities {
+		if g := &j.rows.GPUActivities[i]; g.APICallID != 0 {
+			if f, ok := first[stream(g)]; !ok || g.StartNS.V < f {
+				first[stream(g)] = g.StartNS.V
+			}
+		}
+	}
+	reasons := map[correlate.ID]string{}
+	for _, u := range j.rows.Unmatched {
+		if u.SrcTable == "gpu_activities" {
+			reasons[u.SrcID] += u.Link + " " + u.Reason
+		}
+	}
+	alone := 0
+	for i := range j.rows.GPUActivities {
+		g := &j.rows.GPUActivities[i]
+		if g.Kind != "kernel" || g.APICallID != 0 {
+			continue
+		}
+		alone++
+		f, known := first[stream(g)]
+		if g.CorrelationID.V >= least[g.PID.V] && !(known && g.StartNS.V < f) {
+			t.Errorf("kernel %d, id %d: nothing shows when it was launched", g.ID, g.CorrelationID.V)
+		}
+		if reasons[g.ID] != "api_call before_start" {
+			t.Errorf("kernel %d: %q", g.ID, reasons[g.ID])
+		}
+	}
+	if alone != 1810 {
+		t.Errorf("%d kernels without a call, not 1810", alone)
 	}
 }
