@@ -192,6 +192,19 @@ func (j *job) blockedUntil(run event.Time) (event.Time, ID) {
 	return until, on
 }
 
+// depWait returns how long a job that ran had waited for others since it was
+// queued; unknown if nothing is known of what it depended on.
+func (j *job) depWait() OptDur {
+	if !j.row.QueuedNS.OK || !j.row.RunNS.OK {
+		return OptDur{}
+	}
+	until, _ := j.blockedUntil(j.row.RunNS.V)
+	if until == event.NoTime {
+		return OptDur{}
+	}
+	return event.Some(max(int64(until-j.row.QueuedNS.V), 0))
+}
+
 func (x *ringTracker) gapRow(r *ring, g *gap, p piece) {
 	row := IdleGap{Ring: r.row.Ring, StartNS: event.Some(p.start), EndNS: event.Some(p.end), Cause: p.cause, JobID: g.nextID}
 	if r.dev != nil {

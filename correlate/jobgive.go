@@ -154,6 +154,7 @@ func (x *jobTracker) give(j *job) {
 	r.HWQueueNS = sub(r.DeviceStartNS, r.RunNS)
 	r.SubmitNS = sub(r.QueuedNS, j.callStart)
 	r.DeviceTimeNS = sub(r.DoneNS, r.DeviceStartNS)
+	r.DepWaitNS = j.depWait()
 	x.links(j)
 	x.depRows(j)
 	x.notes(j)
