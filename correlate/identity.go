@@ -25,7 +25,7 @@ type process struct {
 	minCorrelationAt  event.Time
 	minCorrelationBy  uint8
 	mixedCorrelations bool
-	calls            int64
+	calls             int64
 }
 
 // thread is a thread and what it is doing now.
@@ -295,6 +295,7 @@ func (x *idTracker) processEvent(ev *event.Event) {
 	setStr(&p.row.Cmdline, ev.Str(event.FieldCmdline))
 	setStr(&p.row.Host, ev.Str(event.FieldHost))
 	setInt(&p.row.PPID, optInt(ev, event.FieldPPID))
+	setInt(&p.row.NSPID, optInt(ev, event.FieldNSPID))
 	setInt(&p.row.Rank, optInt(ev, event.FieldRank))
 	p.row.PIDInferred = p.row.PIDInferred || ev.Flags&event.FlagPIDInferred != 0
 }

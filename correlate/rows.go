@@ -432,6 +432,7 @@ type Process struct {
 	Rank        OptInt  `col:"rank" doc:"rank"`
 	ExitCode    OptInt  `col:"exit_code" doc:"exit code"`
 	Unaligned   bool    `col:"unaligned" doc:"times of its rows are of another clock than the log's and could not be converted"`
+	NSPID       OptInt  `col:"ns_pid" doc:"process id in its own pid namespace (a container); NULL if that is not another"`
 }
 
 // Thread is a row of threads, written at the end.

@@ -133,6 +133,10 @@ func processEvents(pid int) []event.Event {
 		b = bytes.TrimRight(b[:min(len(b), maxCmdline)], "\x00")
 		p.SetStr(event.FieldCmdline, string(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
 	}
+	inner, contained := namespacePID(fmt.Sprintf("/proc/%d/status", pid))
+	if contained {
+		p.SetInt(event.FieldNSPID, int64(inner))
+	}
 	out := []event.Event{p}
 	for _, tid := range tids {
 		now := clock.Boottime()
@@ -143,6 +147,11 @@ func processEvents(pid int) []event.Event {
 		t := event.New(event.KindThread, now)
 		t.PID, t.TID = int32(pid), int32(tid)
 		t.SetStr(event.FieldName, st.comm)
+		if contained {
+			if inner, ok := namespacePID(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid)); ok {
+				t.SetInt(event.FieldNSPID, int64(inner))
+			}
+		}
 		out = append(out, t)
 	}
 	return out

@@ -88,6 +88,32 @@ func processOf(tid int) int {
 	return tid
 }
 
+// namespacePID returns what a process or thread is called in its own pid
+// namespace, from its file status; ok is false if that is the one of gpurec.
+func namespacePID(status string) (pid int, ok bool) {
+	b, err := os.ReadFile(status)
+	if err != nil {
+		return 0, false // it has ended
+	}
+	return parseNamespacePID(string(b))
+}
+
+// parseNamespacePID reads the line NSpid: the number in each namespace, from
+// that of the reader of /proc inwards (proc_pid_status, since Linux 4.1).
+func parseNamespacePID(status string) (pid int, ok bool) {
+	for line := range strings.SplitSeq(status, "\n") {
+		if v, found := strings.CutPrefix(line, "NSpid:"); found {
+			f := strings.Fields(v)
+			if len(f) < 2 {
+				return 0, false
+			}
+			pid, err := strconv.Atoi(f[len(f)-1])
+			return pid, err == nil
+		}
+	}
+	return 0, false
+}
+
 // numericDir lists the names of a directory that are numbers, ascending.
 func numericDir(dir string) []int {
 	f, err := os.Open(dir)

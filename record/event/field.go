@@ -114,6 +114,7 @@ const (
 	FieldCode
 	FieldCount
 	FieldDomain
+	FieldNSPID
 
 	NumFields // not a field: their number
 )
@@ -233,6 +234,7 @@ var fieldSpecs = [NumFields]FieldSpec{
 	FieldCode:           {FieldCode, "code", TypeInt, "number of the message (Xid)"},
 	FieldCount:          {FieldCount, "count", TypeUint, "number of events"},
 	FieldDomain:         {FieldDomain, "domain", TypeUint, "of a merged log: the machine and clock that the event belongs to; pids, tids, CPUs, fences, pointers and devices of different domains are unrelated; unknown is domain 0"},
+	FieldNSPID:          {FieldNSPID, "ns_pid", TypeInt, "what the process, or the thread, is called in its own pid namespace (a container)"},
 }
 
 var fieldByName = func() map[string]Field {

@@ -39,7 +39,7 @@ var wireFields = []string{
 	70: "target_tid", 71: "target_pid", 72: "target_comm", 73: "target_cpu", 74: "prio",
 	75: "irq", 76: "ip", 77: "object_ptr", 78: "offset", 79: "mem_flags", 80: "task_op",
 	81: "filename", 82: "exit_code", 83: "cmdline", 84: "ppid", 85: "host", 86: "rank",
-	87: "version", 88: "ordinal", 89: "code", 90: "count", 91: "domain",
+	87: "version", 88: "ordinal", 89: "code", 90: "count", 91: "domain", 92: "ns_pid",
 }
 
 // wireTypes are the numbers of the field types.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -33,12 +34,7 @@ func (m *Merged) machines() {
 // hosts have different names, or they are different ranks of a job that show
 // the same pid (two machines, or two pid namespaces).
 func apart(a, b *scanned) bool {
-	x, y := &a.meta.Host, &b.meta.Host
-	if x.BootID != "" && y.BootID != "" {
-		if x.BootID != y.BootID {
-			return true
-		}
-	} else if a.host != "" && b.host != "" && a.host != b.host {
+	if contradict(a, b) {
 		return true
 	}
 	if !a.rank.OK || !b.rank.OK || a.rank.V == b.rank.V {
@@ -50,6 +46,22 @@ func apart(a, b *scanned) bool {
 		}
 	}
 	return false
+}
+
+// contradict reports whether two inputs name different boots or hosts. A name
+// that Docker gave a container is none of a host.
+func contradict(a, b *scanned) bool {
+	x, y := a.meta.Host.BootID, b.meta.Host.BootID
+	if x != "" && y != "" {
+		return x != y
+	}
+	return a.host != "" && b.host != "" && a.host != b.host && !isContainer(a.host) && !isContainer(b.host)
+}
+
+// isContainer reports whether a host's name is a container's id: 12 digits of
+// base 16.
+func isContainer(host string) bool {
+	return len(host) == 12 && strings.Trim(host, "0123456789abcdef") == ""
 }
 
 // domains gives each machine, and each input that is not aligned, a domain of

@@ -16,7 +16,8 @@ import (
 //  1. Every input is read to its end, since what relates its clock to others
 //     may stand there: its calls, pids and devices are noted, and its events
 //     spooled to a temporary log unless it can be read again.
-//  2. Inputs are put on machines: what contradicts one another is apart.
+//  2. Pids of containers become those of the host, where a recording tells
+//     both; inputs are put on machines: what contradicts one another is apart.
 //  3. The clock of the result is chosen, and each input's way to it: the same
 //     clock, snapshots, a declared base, then calls that two inputs saw.
 //  4. The inputs are read again, each in order of time, converted, and merged.
@@ -77,6 +78,7 @@ func Open(inputs []Input, o Options) (*Merged, error) {
 		}
 		m.inputs = append(m.inputs, s)
 	}
+	m.namespaces()
 	m.machines()
 	m.align(&o)
 	m.domains()

@@ -22,6 +22,7 @@ type Alignment struct {
 	Residual int64   // median distance of a matched call, ns
 	Aligned  bool
 	Domain   uint64
+	Pids     string // of a container: "27 is 51234"; "" if its pids are the machine's
 	Host     string
 	Rank     event.Opt[int64]
 }
@@ -31,7 +32,7 @@ func (m *Merged) Alignments() []Alignment {
 	var l []Alignment
 	for _, s := range m.inputs {
 		a := Alignment{Input: s.name, From: s.meta.Clock, To: m.target.clock, Rule: s.way.rule, Aligned: s.way.ok,
-			Domain: s.domain, Host: s.host, Rank: s.rank}
+			Domain: s.domain, Host: s.host, Rank: s.rank, Pids: s.namespaceText()}
 		if s.way.ok && s.least.Known() {
 			a.OffsetNS = int64(s.way.convert(s.least) - s.least)
 		}
@@ -45,14 +46,18 @@ func (m *Merged) Alignments() []Alignment {
 
 // String is the line that stands in the metadata and that people read.
 func (a *Alignment) String() string {
+	pids := ""
+	if a.Pids != "" {
+		pids = "; pids of a container: " + a.Pids
+	}
 	if !a.Aligned {
-		return fmt.Sprintf("clock=%s, unaligned", a.From)
+		return fmt.Sprintf("clock=%s, unaligned", a.From) + pids
 	}
 	s := fmt.Sprintf("%s to %s by %s: %+d ns", a.From, a.To, a.Rule, a.OffsetNS)
 	if a.Matched > 0 {
 		s += fmt.Sprintf(", drift %+.3f ppm, residual %d ns, %d of %d calls agree", a.DriftPPM, a.Residual, a.Matched, a.Possible)
 	}
-	return s
+	return s + pids
 }
 
 // describe makes the metadata of the result.

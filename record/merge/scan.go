@@ -54,6 +54,11 @@ type scanned struct {
 	way     way
 	ranks   bool // devices are named after the rank
 
+	inside    insiders          // of a recording: what its processes are called in their containers
+	outside   map[int32]outside // of a container's input: what its processes are called outside
+	strangers map[int32]bool    // its threads that nothing tells outside
+	count     *event.Counters
+
 	again func() (Source, io.Closer, error)
 	log   *gpulog.Log
 	open  io.Closer
@@ -170,6 +175,9 @@ func (s *scanned) note(e *event.Event) {
 			s.devs[d] = told || e.Kind == event.KindDevice && (e.Has(event.FieldHost) || e.Has(event.FieldRank))
 		}
 	}
+	if e.Kind == event.KindProcess || e.Kind == event.KindThread {
+		s.noteInside(e)
+	}
 	s.noteCall(e)
 	s.noteTracepoint(e)
 }
@@ -262,6 +270,9 @@ func (s *scanned) convert(e *event.Event) {
 		if t := e.TimeOf(event.FieldStart); t.Known() {
 			e.SetTime(event.FieldStart, s.way.convert(t))
 		}
+	}
+	if len(s.outside) > 0 {
+		s.toOutside(e)
 	}
 	if s.ranks {
 		if d := e.Str(event.FieldDevice); d != "" {
