@@ -74,3 +74,42 @@ func TestHiddenWithoutRun(t *testing.T) {
 		}
 	}
 }
+
+// A job that would run while another of its ring does is drawn as queued alone.
+// When it was done is known, and the backlog falls then.
+func TestLostWithDone(t *testing.T) {
+	rows := &correlate.Rows{Jobs: []correlate.Job{
+		{ID: 1, Ring: "r", Comm: "x", QueuedNS: at(10), RunNS: at(20), DeviceStartNS: at(20), DoneNS: at(90), DeviceTimeNS: num(70), EndKind: "done"},
+		{ID: 2, Ring: "r", Comm: "x", QueuedNS: at(15), RunNS: at(30), DeviceStartNS: at(30), DoneNS: at(60), DeviceTimeNS: num(30), EndKind: "done"},
+	}}
+	rep := read(t, rows, summary(0, 100))
+	text := show(rep)
+	for _, s := range rep.Slices {
+		if id, _ := s.Int("job_id"); id == 2 && (s.Category != "job.queued" || s.Str("end") != "lost" || s.Args["done_ns"] != int64(60)) {
+			t.Errorf("job 2 is %s, %v", s.Category, s.Args)
+		}
+	}
+	for _, tr := range rep.Tracks {
+		if tr.Name == "backlog" && fmt.Sprint(tr.Samples) != "[{0 0} {10 1} {15 2} {60 1} {90 0}]" {
+			t.Errorf("backlog %v\n%s", tr.Samples, text)
+		}
+	}
+}
+
+// Of a job that ran before the recording began only the done is known: it is
+// not drawn and counted so, and the gap behind it is drawn.
+func TestEndAlone(t *testing.T) {
+	rows := &correlate.Rows{
+		Jobs: []correlate.Job{{ID: 1, Ring: "r", DoneNS: at(30), FinishedNS: at(35), EndKind: "done"},
+			{ID: 2, Ring: "r", Comm: "x", QueuedNS: at(40), RunNS: at(50), DeviceStartNS: at(50), DoneNS: at(60), DeviceTimeNS: num(10), EndKind: "done"}},
+		IdleGaps: []correlate.IdleGap{{Ring: "r", StartNS: at(30), EndNS: at(40), Cause: "nothing_submitted", JobID: 2}, {Ring: "r", StartNS: at(40), EndNS: at(50), Cause: "scheduling_latency", JobID: 2}},
+	}
+	rep := read(t, rows, summary(0, 100))
+	names := map[string]int{}
+	for _, x := range rep.Instants {
+		names[x.Name]++
+	}
+	if names["picture_job_not_drawn"] != 1 || names["picture_no_time"] != 0 || rep.Categories["gpu_idle"] != 2 {
+		t.Errorf("%v, %v", names, rep.Categories)
+	}
+}

@@ -108,6 +108,8 @@ const (
 	argFields
 	argClipped
 	argQueuedNS
+	argDoneNS
+	argFinishedNS
 	NumArgs // how many there are
 )
 
@@ -128,5 +130,5 @@ var argNames = [NumArgs]string{
 	"cause", "next_job_id", "dur_ns", "submitter", "submitter_was", "waits_for_job_id", "waits_for_ring",
 	"gpu_activity_id", "kind", "context", "cpu", "count", "remedy", "log", "pid_inferred",
 	"api", "ioctl", "run", "done", "job", "reset", "slice_id", "args", "severity", "doc", "sample", "code",
-	"mark_id", "other_id", "fields", "clipped", "queued_ns",
+	"mark_id", "other_id", "fields", "clipped", "queued_ns", "done_ns", "finished_ns",
 }

@@ -92,8 +92,11 @@ func (d *drawer) countJob(o *openJob) {
 	}
 	if j.flags&jobHidden != 0 {
 		d.add(o.ring.hidden, j.queued, 1)
-		if j.flags&(jobRunning|jobOpen) != jobOpen { // else it is queued to the end
-			d.announce(later{key: key{start: j.queuedEnd(), class: classRest}, op: opLower, c: o.ring.hidden})
+		if j.flags&jobRunning != 0 {
+			left = j.start
+		}
+		if left != never { // else it is queued to the end
+			d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: o.ring.hidden})
 		}
 	}
 }
@@ -208,6 +211,18 @@ func (d *drawer) argJobEnd(j *jobInfo) {
 	}
 }
 
+// argLostEnd says when a job ended that cannot be drawn as running, since its
+// ring ran another: the backlog falls then.
+func (d *drawer) argLostEnd(j *jobInfo, r *correlate.Job) {
+	switch {
+	case j.flags&jobLost == 0:
+	case j.done != never:
+		d.pen.Int(argDoneNS, int64(r.DoneNS.V))
+	case j.finished != never:
+		d.pen.Int(argFinishedNS, int64(r.FinishedNS.V))
+	}
+}
+
 func (d *drawer) drawQueued(o *openJob) {
 	j, r := &o.j, &o.r
 	d.begin(o.ring.queued.track(int(j.lane)), j.queued, j.queuedEnd())
@@ -222,6 +237,7 @@ func (d *drawer) drawQueued(o *openJob) {
 			d.pen.Int(argError, r.Error.V)
 		}
 		d.argJobEnd(j)
+		d.argLostEnd(j, r)
 		d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.ID))
 	}
 	d.links(tabJob, r.ID, ioctlLink)

@@ -225,7 +225,12 @@ func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
 func (pic *Picture) addJob(r *correlate.Job) error {
 	m := pic.m
 	at, ok := m.clip.job(r)
-	if !ok || r.ID <= 0 {
+	switch {
+	case ok && r.ID > 0:
+	case timeOf(r.DoneNS) != never || timeOf(r.FinishedNS) != never: // its end alone
+		m.counters.Add(&AnomalyJobNotDrawn, 1)
+		return nil
+	default:
 		return push(pic, pic.rows.jobs, r, false)
 	}
 	j := m.jobs.put(r.ID)

@@ -192,8 +192,8 @@ func (c *checker) tiles(r *ring) {
 		return all[i].End < all[j].End
 	})
 	at := r.track.Slices[0].Start
-	if c.leftOut("left_out_time") {
-		at = min(at, all[0].Start) // a gap that is cut
+	if c.leftOut("left_out_time") || c.leftOut("picture_job_not_drawn") {
+		at = min(at, all[0].Start) // a gap that is cut, or that follows a job of which only the end is known
 	}
 	for _, x := range all {
 		if x.Start != at {
@@ -223,6 +223,8 @@ func (c *checker) changes(r *ring, jobs map[int64]*job) map[int64]float64 {
 		}
 		if last.Str("end") == "" {
 			delta[last.End]--
+		} else if at, ok := lostEnd(last); ok {
+			delta[max(at, last.Start)]--
 		}
 	}
 	if r.hidden != nil {
@@ -233,6 +235,14 @@ func (c *checker) changes(r *ring, jobs map[int64]*job) map[int64]float64 {
 		}
 	}
 	return delta
+}
+
+// lostEnd is when a job ended that is not drawn as running.
+func lostEnd(x *Slice) (at int64, ok bool) {
+	if at, ok = x.Int("done_ns"); !ok {
+		at, ok = x.Int("finished_ns")
+	}
+	return at, ok
 }
 
 // hidden compares the counter of the jobs beyond the lanes with those of them
