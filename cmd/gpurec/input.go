@@ -35,7 +35,6 @@ type reader interface {
 type input struct {
 	reader
 	ctx     context.Context
-	next    event.Batch // what the reader fills
 	name    string
 	format  string // "gpurec" or the importer's name
 	close   []func() error
@@ -141,13 +140,13 @@ func (in *input) Bound() event.Time {
 }
 
 // Next is the reader's Next, with a failure in the middle turned into an end.
+// After a signal b is lost to the reader, which is still at work.
 func (in *input) Next(b *event.Batch) error {
-	err, stop := awaited(in.ctx, func() error { return in.reader.Next(&in.next) })
+	err, stop := awaited(in.ctx, func() error { return in.reader.Next(b) })
 	if stop != nil {
 		in.close = nil // its reader is still at work in what would be closed
 		return stop
 	}
-	*b, in.next = in.next, *b
 	switch {
 	case err == nil:
 		in.events += uint64(len(b.Events))

@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Batch is a reusable run of events.
 type Batch struct {
 	Events []Event
@@ -15,7 +17,7 @@ func (b *Batch) Add(k Kind, t Time) *Event {
 	if n < cap(b.Events) {
 		b.Events = b.Events[:n+1]
 	} else {
-		b.Events = append(b.Events, Event{})
+		b.Events = append(slices.Grow(b.Events, max(1, min(n, DefaultBatch))), Event{})
 	}
 	e := &b.Events[n]
 	e.Reset(k, t)

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -190,14 +191,17 @@ func extent(off uint16, n int) []Arg {
 	return a
 }
 
-// functions is the whole table.
-var functions = build([]family{
-	{event.APICUDADriver, cudaDriver()},
-	{event.APICUDARuntime, cudaRuntime()},
-	{event.APIHIP, hip()},
-	{event.APINCCL, nccl()},
-	{event.APIHSA, hsa()},
-	{event.APIOpenCL, openCL()},
-	{event.APIVulkan, vulkan()},
-	{event.APILevelZero, levelZero()},
-}, extras())
+// functions is the whole table. It is made when it is first asked for: most
+// commands never do.
+var functions = sync.OnceValue(func() []Function {
+	return build([]family{
+		{event.APICUDADriver, cudaDriver()},
+		{event.APICUDARuntime, cudaRuntime()},
+		{event.APIHIP, hip()},
+		{event.APINCCL, nccl()},
+		{event.APIHSA, hsa()},
+		{event.APIOpenCL, openCL()},
+		{event.APIVulkan, vulkan()},
+		{event.APILevelZero, levelZero()},
+	}, extras())
+})

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -140,7 +141,7 @@ func (f *Function) ArgsFor(symbol string) []Arg {
 
 // Functions returns every function of the table, in the order of the
 // families. The result is shared and must not be changed.
-func Functions() []Function { return functions }
+func Functions() []Function { return functions() }
 
 // Lookup finds a function by any of its spellings: exported
 // ("cuMemcpyHtoD_v2_ptds", "hipLaunchKernel@@hip_4.2"), as tools print it
@@ -148,14 +149,14 @@ func Functions() []Function { return functions }
 // not be changed.
 func Lookup(symbol string) (*Function, bool) {
 	symbol = cutVersion(symbol)
-	i, ok := functionIndex[symbol]
+	i, ok := functionIndex()[symbol]
 	if !ok {
-		i, ok = functionIndex[BaseName(symbol)]
+		i, ok = functionIndex()[BaseName(symbol)]
 	}
 	if !ok {
 		return nil, false
 	}
-	return &functions[i], true
+	return &functions()[i], true
 }
 
 // BaseName returns the name without what tells its spellings apart: the ELF
@@ -256,7 +257,8 @@ func NCCLTypeName(v uint64) string {
 }
 
 // functionIndex finds functions by base name and by every variant.
-var functionIndex = func() map[string]int {
+var functionIndex = sync.OnceValue(func() map[string]int {
+	functions := functions()
 	m := make(map[string]int, 4*len(functions))
 	for i := range functions {
 		m[functions[i].Name] = i
@@ -265,4 +267,4 @@ var functionIndex = func() map[string]int {
 		}
 	}
 	return m
-}()
+})

@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -68,7 +69,7 @@ func LookupIoctl(driver string, cmd uint32) (Ioctl, bool) {
 	case k.magic == magicModeset && d == driverNVIDIA:
 		k.driver = driverModeset
 	}
-	l := ioctlIndex[k]
+	l, ioctls := ioctlIndex()[k], ioctls()
 	if len(l) == 0 {
 		return Ioctl{}, false
 	}
@@ -106,7 +107,7 @@ func IoctlName(driver string, cmd uint32) string {
 }
 
 // Ioctls returns the whole table. The result is shared and must not be changed.
-func Ioctls() []Ioctl { return ioctls }
+func Ioctls() []Ioctl { return ioctls() }
 
 // ioctlRow is the source form of an Ioctl.
 type ioctlRow struct {
@@ -120,7 +121,7 @@ type ioctlKey struct {
 	nr     uint8
 }
 
-var ioctls = func() []Ioctl {
+var ioctls = sync.OnceValue(func() []Ioctl {
 	roles := make(map[string]event.Role)
 	for _, r := range ioctlRoles {
 		for _, n := range strings.Fields(r.names) {
@@ -142,10 +143,11 @@ var ioctls = func() []Ioctl {
 		}
 	}
 	return l
-}()
+})
 
 // ioctlIndex gives positions in ioctls: several where a number has several names.
-var ioctlIndex = func() map[ioctlKey][]int {
+var ioctlIndex = sync.OnceValue(func() map[ioctlKey][]int {
+	ioctls := ioctls()
 	m := make(map[ioctlKey][]int, len(ioctls))
 	for i, x := range ioctls {
 		k := ioctlKey{x.Driver, x.Magic, x.NR}
@@ -155,4 +157,4 @@ var ioctlIndex = func() map[ioctlKey][]int {
 		m[k] = append(m[k], i)
 	}
 	return m
-}()
+})

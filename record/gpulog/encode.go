@@ -294,6 +294,9 @@ var keyFields = [event.NumFields]event.Field{
 
 // encode appends the body to dst.
 func (e *encoder) encode(dst []byte) []byte {
+	if cap(dst) < e.size {
+		dst = make([]byte, 0, e.size) // once, and not by steps
+	}
 	c := &e.col
 	c.reset(e.poolSize())
 	dst = e.strs.encode(dst)

@@ -1,6 +1,12 @@
 package chromejson
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // keyTraceEvent holds, in the arguments of an event, what stood beside them.
 const keyTraceEvent = `"trace_event":{`
@@ -90,25 +96,38 @@ func squeezeMembers(dst, b []byte, members []member, taken uint64) []byte {
 	return dst
 }
 
-// squeeze copies b[from:to], which is JSON to the letter, without white space.
+// squeeze copies the array or object b[from:to], which is JSON to the letter,
+// without white space.
+// Eight bytes are copied at a time, of which the next ones write over what was
+// too many.
 func squeeze(dst, b []byte, from, to int) []byte {
 	x := lexer{b: b, end: to}
-	for i := from; i < to; {
-		n := i
-		for n < to {
-			if c := b[n]; c == '"' {
-				q, _ := x.text(n + 1)
-				n = q + 1
-				continue
-			} else if c <= ' ' {
-				break
-			}
-			n++
+	dst = slices.Grow(dst, to-from+8)
+	i, n := from, len(dst)
+	dst = dst[:cap(dst)]
+	for i < to {
+		v := binary.LittleEndian.Uint64(b[i:])
+		binary.LittleEndian.PutUint64(dst[n:], v)
+		q := v ^ '"'*ones
+		m := ((q-ones)&^q | (v-0x21*ones)&^v) & highs
+		if m == 0 {
+			i, n = i+8, n+8
+			continue
 		}
-		dst = append(dst, b[i:n]...)
-		i = x.blank(n)
+		k := bits.TrailingZeros64(m) >> 3
+		i, n = i+k, n+k
+		if i >= to {
+			break
+		}
+		if b[i] == '"' {
+			q, _ := x.text(i + 1)
+			n += copy(dst[n:], b[i:q+1])
+			i = q + 1
+			continue
+		}
+		i = x.blank(i)
 	}
-	return dst
+	return dst[:n-(i-to)]
 }
 
 func comma(dst []byte) []byte {

@@ -87,20 +87,27 @@ func (x *lexer) text(i int) (int, uint8) {
 	}
 }
 
-// blank passes over white space.
+// blank passes over white space. Indented files have a line break and a run of
+// spaces before every token.
 func (x *lexer) blank(i int) int {
 	b := x.b
 	for {
 		switch b[i] {
-		case ' ':
-			if binary.LittleEndian.Uint64(b[i:]) == ' '*ones {
-				i += 7
-			}
 		case '\n', '\r', '\t':
+			i++
+		case ' ':
 		default:
 			return i
 		}
-		i++
+		v := binary.LittleEndian.Uint64(b[i:]) ^ ' '*ones
+		for v == 0 {
+			i += 8
+			v = binary.LittleEndian.Uint64(b[i:]) ^ ' '*ones
+		}
+		i += bits.TrailingZeros64(v) >> 3
+		if b[i] > ' ' {
+			return i
+		}
 	}
 }
 

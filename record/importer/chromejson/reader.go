@@ -10,6 +10,10 @@ import (
 	"github.com/gpurec/gpurec/record/importer"
 )
 
+// batchEvents is how many events make a batch: so many stay in a core's cache
+// until the log has them.
+const batchEvents = 512
+
 // maxHeld bounds the events of a batch that waits for the process of device work.
 const maxHeld = 1 << 14
 
@@ -76,7 +80,7 @@ func (r *reader) Next(b *event.Batch) error {
 	b.Reset()
 	r.m.held = 0
 	for r.place != placeEnd {
-		if n := len(b.Events); n >= event.DefaultBatch && (!r.m.devices.waiting() || n >= maxHeld) || r.m.held > maxHeldText {
+		if n := len(b.Events); n >= batchEvents && (!r.m.devices.waiting() || n >= maxHeld) || r.m.held > maxHeldText {
 			break
 		}
 		r.step(b)
