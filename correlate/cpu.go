@@ -1,6 +1,9 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/gpu"
+)
 
 // maxWakes bounds the wake-ups that wait for their thread to run.
 const maxWakes = 1 << 16
@@ -24,12 +27,15 @@ type cpuTracker struct {
 	cpus  []*cpuRun
 	wakes map[int32]wake
 	off   map[int32]event.Time // when a thread last left a CPU
+
+	irqDriver map[string]string // by the handler's name
 }
 
 func (x *cpuTracker) init(e *engine) {
 	x.e = e
 	x.wakes = map[int32]wake{}
 	x.off = map[int32]event.Time{}
+	x.irqDriver = map[string]string{}
 }
 
 func (x *cpuTracker) cpu(n int32) *cpuRun {
@@ -56,7 +62,7 @@ func (x *cpuTracker) event(ev *event.Event, t *thread) {
 		x.e.fence.wake(ev)
 		x.woken(ev)
 	case event.KindIRQEntry:
-		c.irqs = append(c.irqs, IRQ{CPU: int64(ev.CPU), IRQ: optInt(ev, event.FieldIRQ), Name: ev.Str(event.FieldName), StartNS: event.OptTime(ev.Time)})
+		c.irqs = append(c.irqs, x.irq(ev))
 		if len(c.irqs) > maxCallDepth {
 			x.e.count(&anomalyEvicted)
 			x.giveIRQ(c.irqs[0])
@@ -138,7 +144,40 @@ func (x *cpuTracker) give(c *cpuRun) {
 	x.e.n++
 }
 
+// irq begins a row of an interrupt. Handlers of GPUs are known by their names.
+func (x *cpuTracker) irq(ev *event.Event) IRQ {
+	r := IRQ{CPU: int64(ev.CPU), IRQ: optInt(ev, event.FieldIRQ), Name: ev.Str(event.FieldName), StartNS: event.OptTime(ev.Time),
+		Driver: ev.Str(event.FieldDriver), Args: ev.Str(event.FieldArgs), Source: ev.Source}
+	if r.Driver == "" && r.Name != "" {
+		d, ok := x.irqDriver[r.Name]
+		if !ok && len(x.irqDriver) < maxIRQNames {
+			d = gpu.DriverOfInterrupt(r.Name)
+			x.irqDriver[r.Name] = d
+		}
+		r.Driver = d
+	}
+	if d := x.e.ids.device(ev.Str(event.FieldDevice), r.Driver); d != nil {
+		r.DeviceID = d.row.ID
+	}
+	return r
+}
+
+// maxIRQNames bounds the names of handlers that are remembered.
+const maxIRQNames = 1 << 12
+
+// wholeIRQ takes an interrupt that its driver tells once, in its handler or at
+// the handler's end.
+func (x *cpuTracker) wholeIRQ(ev *event.Event) {
+	r := x.irq(ev)
+	r.StartNS, r.EndNS = event.OptTime(ev.TimeOf(event.FieldStart)), event.OptTime(ev.Time)
+	x.giveIRQ(r)
+}
+
 func (x *cpuTracker) irqExit(ev *event.Event, c *cpuRun) {
+	if ev.Has(event.FieldStart) {
+		x.wholeIRQ(ev)
+		return
+	}
 	n := len(c.irqs)
 	if n == 0 {
 		x.e.count(&anomalyIRQExitAlone)
@@ -151,6 +190,11 @@ func (x *cpuTracker) irqExit(ev *event.Event, c *cpuRun) {
 }
 
 func (x *cpuTracker) giveIRQ(r IRQ) {
+	if r.DeviceID == 0 && r.Driver != "" {
+		if d := x.e.ids.onlyDevice(r.Driver); d != nil {
+			r.DeviceID = d.row.ID
+		}
+	}
 	x.e.rows.IRQs = append(x.e.rows.IRQs, r)
 	x.e.n++
 }

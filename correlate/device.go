@@ -95,6 +95,20 @@ func (x *idTracker) driverDevice(driver string) *device {
 	return d
 }
 
+// onlyDevice returns the device of a driver if one alone is known by now.
+func (x *idTracker) onlyDevice(driver string) *device {
+	var found *device
+	for _, d := range x.devices {
+		if d.row.Driver == driver {
+			if found != nil {
+				return nil
+			}
+			found = d
+		}
+	}
+	return found
+}
+
 // finishDevices numbers the devices: by PCI address or name, else by host,
 // rank, ordinal, else in the order in which they were seen.
 func (e *engine) finishDevices() {

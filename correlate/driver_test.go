@@ -150,7 +150,11 @@ func TestTraceSync(t *testing.T) {
 	if len(r.Jobs)+len(r.Fences)+len(r.FenceWaits) != 0 {
 		t.Errorf("jobs %d, fences %d, waits %d, want none", len(r.Jobs), len(r.Fences), len(r.FenceWaits))
 	}
-	if len(r.Others) != 16 {
-		t.Errorf("%d other events, want all 16", len(r.Others))
+	// 16 lines: 6 of timelines, begin and end of 3 waits, 4 points.
+	if len(r.Counters) != 6 || len(r.Slices) != 3 || len(r.Others) != 4 {
+		t.Errorf("%d counters, %d slices, %d other events, want 6, 3 and 4", len(r.Counters), len(r.Slices), len(r.Others))
+	}
+	if s := r.Slices[0]; s.Name != "sync_wait SurfaceView:6" || s.DurNS.V != 41000 || s.TID.V != 2700 {
+		t.Errorf("first wait %+v, want 41 us of thread 2700", s)
 	}
 }

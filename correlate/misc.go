@@ -29,7 +29,7 @@ func (x *miscTracker) event(ev *event.Event, t *thread) {
 			ProcessID: t.processID(), TSNS: at, Value: v, Unit: ev.Str(event.FieldUnit)})
 	case event.KindMark:
 		x.e.seq.mark++
-		r.Marks = append(r.Marks, Mark{ID: x.e.seq.mark, ProcessID: t.processID(), PID: t.pid, TID: t.tid, TSNS: at,
+		r.Marks = append(r.Marks, Mark{ID: x.e.seq.mark, ProcessID: t.processID(), PID: t.pid, TID: t.tid, TSNS: moment(ev),
 			Category: ev.Str(event.FieldCategory), Name: ev.Str(event.FieldName), Args: ev.Str(event.FieldArgs)})
 	case event.KindFlow:
 		r.Flows = append(r.Flows, Flow{FlowID: optUint(ev, event.FieldFlowID), ProcessID: t.processID(), PID: t.pid, TID: t.tid, TSNS: at,
@@ -105,6 +105,9 @@ func (x *miscTracker) other(ev *event.Event, t *thread) {
 	x.e.seq.other++
 	row := Other{ID: x.e.seq.other, ProcessID: t.processID(), PID: t.pid, TID: t.tid, CPU: optTask(ev.CPU),
 		TSNS: event.OptTime(ev.Time), Name: ev.Kind.String(), Fields: fieldsJSON(ev)}
+	if ev.Kind == event.KindJobNote && ev.Source != "" {
+		row.Name = ev.Source
+	}
 	if ev.Kind == event.KindOther {
 		row.Name, row.Fields = ev.Str(event.FieldName), ev.Str(event.FieldArgs)
 	}

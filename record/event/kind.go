@@ -99,7 +99,7 @@ var jobFields = []Field{
 	FieldClientID, FieldJobCount, FieldHWJobCount, FieldError, FieldElapsed, FieldArgs, FieldStart,
 }
 
-var fenceFields = []Field{FieldDriver, FieldTimeline, FieldFenceContext, FieldFenceSeqno, FieldFencePtr, FieldError}
+var fenceFields = []Field{FieldDriver, FieldTimeline, FieldFenceContext, FieldFenceSeqno, FieldFencePtr, FieldError, FieldDevice, FieldSchedJobID}
 
 var sliceFields = []Field{FieldName, FieldCategory, FieldTrack, FieldArgs, FieldStart, FieldSliceID, FieldCorrelationID}
 
@@ -150,7 +150,7 @@ var kindSpecs = withDomain([NumKinds]KindSpec{
 	KindSliceEnd:    {KindSliceEnd, "slice_end", sliceFields, "A host range ends."},
 	KindSlice:       {KindSlice, "slice", sliceFields, "A host range, whole: the time is its end."},
 	KindFlow:        {KindFlow, "flow", []Field{FieldName, FieldCategory, FieldFlowID, FieldStep, FieldTrack, FieldArgs}, "One end or step of an arrow that the source drew."},
-	KindMark:        {KindMark, "mark", []Field{FieldName, FieldCategory, FieldTrack, FieldArgs, FieldScope}, "An instant."},
+	KindMark:        {KindMark, "mark", []Field{FieldName, FieldCategory, FieldTrack, FieldArgs, FieldScope, FieldStart}, "An instant; start is when it was, if it was told at another time."},
 	KindCounter:     {KindCounter, "counter", []Field{FieldName, FieldUnit, FieldDevice, FieldValue, FieldTrack}, "A sampled value."},
 	KindSample:      {KindSample, "sample", []Field{FieldName, FieldStack, FieldPeriod}, "A stack sample."},
 	KindSchedSwitch: {KindSchedSwitch, "sched_switch", []Field{FieldPrevTID, FieldPrevComm, FieldPrevPrio, FieldPrevState, FieldNextTID, FieldNextComm, FieldNextPrio}, "A CPU went from one thread to another."},

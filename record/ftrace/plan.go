@@ -122,7 +122,7 @@ func (d *Decoder) compile(f *Format) *plan {
 	tp := d.table.named(f.Name)
 	if f.System != "" {
 		p.source = f.System + ":" + f.Name
-		if tp != nil && tp.system != f.System {
+		if tp != nil && tp.system != f.System && (tp.also == "" || tp.also != f.System) {
 			tp = nil // another subsystem's event of that name
 		}
 	}

@@ -195,6 +195,34 @@ func textXid(m *TextMapper, e *event.Event, p []byte) bool {
 	return true
 }
 
+// textPipeSync reads "job ring=gfx, id=7, need pipe sync to fence=%p, context=1,
+// seq=2" and, since 6.17, "job ring=gfx need pipe sync to fence=1:2".
+func textPipeSync(m *TextMapper, e *event.Event, p []byte) bool {
+	before, fence, ok := bytes.Cut(p, []byte("need pipe sync to fence="))
+	if !ok {
+		return false
+	}
+	ring := bytes.TrimPrefix(bytes.TrimRight(before, ", "), []byte("job ring="))
+	ring, id, hasID := bytes.Cut(ring, []byte(", id="))
+	e.SetStr(event.FieldRing, m.Strings.Get(ring))
+	if hasID {
+		m.setNumber(e, &bind{conv: convUint}, event.FieldSchedJobID, id)
+	}
+	fence, rest, _ := bytes.Cut(fence, []byte(", "))
+	m.setFence(e, fence, event.FieldOnFencePtr, event.FieldOnFenceContext, event.FieldOnFenceSeqno)
+	for len(rest) > 0 {
+		var key, val []byte
+		key, val, _, rest = nextComma(rest)
+		switch string(key) {
+		case "context":
+			m.setNumber(e, &bind{conv: convUint}, event.FieldOnFenceContext, val)
+		case "seq":
+			m.setNumber(e, &bind{conv: convNarrow}, event.FieldOnFenceSeqno, val)
+		}
+	}
+	return true
+}
+
 // textV3D takes the list from "dev=1, BCL, seqno=1, 0x00060000..0x0006000e".
 func textV3D(m *TextMapper, e *event.Event, p []byte) bool {
 	switch {

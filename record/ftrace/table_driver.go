@@ -1,6 +1,7 @@
 package ftrace
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/gpurec/gpurec/record/event"
@@ -23,8 +24,9 @@ const (
 func driverTracepoints() []tracepoint {
 	l := []tracepoint{consoleTracepoint()}
 	for _, t := range [][]tracepoint{
-		i915Tracepoints(), xeTracepoints(), virtioTracepoints(), msmTracepoints(), v3dTracepoints(),
-		limaTracepoints(), kgslTracepoints(), maliTracepoints(), driverCounters(),
+		i915Tracepoints(), i915GemTracepoints(), xeTracepoints(), virtioTracepoints(), msmTracepoints(), v3dTracepoints(),
+		vc4Tracepoints(), limaTracepoints(), radeonTracepoints(), kgslTracepoints(), maliTracepoints(), kbaseTracepoints(),
+		driverCounters(), syncTracepoints(), restTracepoints(),
 	} {
 		l = append(l, t...)
 	}
@@ -42,104 +44,6 @@ func fixCard(e *event.Event, s *scratch) {
 		e.SetStr(event.FieldDevice, cards[n])
 	default:
 		e.SetStr(event.FieldDevice, "card"+strconv.FormatUint(n, 10))
-	}
-}
-
-// engines are the names that i915 gives to the classes of I915_ENGINE_CLASS_*.
-var engines = [...]string{"rcs", "bcs", "vcs", "vecs", "ccs"}
-
-// i915Tracepoints: context and number are those of the request's own fence.
-// Queue and add fire in the submitting thread; in and out, on and off the
-// hardware, only with CONFIG_DRM_I915_LOW_LEVEL_TRACEPOINTS. Retire comes any
-// time later, and tells no end.
-func i915Tracepoints() []tracepoint {
-	const dev = "dev"
-	binds := []bind{
-		{key: dev, conv: convUint, tmp: tmpCard},
-		{key: "engine", conv: convPair, tmp: tmpA},
-		{key: "class", conv: convUint, tmp: tmpA},
-		{key: "instance", conv: convUint, tmp: tmpB},
-		{key: "ctx", field: event.FieldFenceContext, conv: convUint},
-		{key: "seqno", field: event.FieldFenceSeqno, conv: convUint},
-		{key: "completed?", conv: convUint, tmp: tmpC},
-		{key: "completed", conv: convUint, tmp: tmpC},
-	}
-	job := func(name string, k event.Kind, fix func(*event.Event, *scratch)) tracepoint {
-		return tracepoint{system: "i915", name: name, kind: k, origin: "i915", comma: true, binds: binds, fix: fix}
-	}
-	wait := func(name string, k event.Kind) tracepoint {
-		return tracepoint{system: "i915", name: name, kind: k, driver: "i915", comma: true, binds: append([]bind{
-			{key: dev, conv: convIgnore}, {key: "engine", conv: convIgnore}, {key: "class", conv: convIgnore},
-			{key: "instance", conv: convIgnore}, {key: "flags", conv: convIgnore}}, binds[4:6]...)}
-	}
-	return []tracepoint{
-		job("i915_request_queue", event.KindJobQueue, fixEngine),
-		job("i915_request_add", event.KindJobQueue, fixEngine),
-		job("i915_request_in", event.KindJobRun, fixEngine),
-		job("i915_request_out", event.KindJobDone, fixRequestOut),
-		wait("i915_request_wait_begin", event.KindFenceWaitStart),
-		wait("i915_request_wait_end", event.KindFenceWaitEnd),
-	}
-}
-
-func fixEngine(e *event.Event, s *scratch) {
-	fixCard(e, s)
-	class, ok1 := s.get(tmpA)
-	inst, ok2 := s.get(tmpB)
-	if !ok1 || !ok2 {
-		return
-	}
-	name := "class" + strconv.FormatUint(class, 10) + "_"
-	if class < uint64(len(engines)) {
-		name = engines[class]
-	}
-	e.SetStr(event.FieldRing, name+smallNumber(inst))
-}
-
-// fixRequestOut: a request that went off the hardware and is not complete was
-// preempted: that is no end of it.
-func fixRequestOut(e *event.Event, s *scratch) {
-	fixEngine(e, s)
-	if done, ok := s.get(tmpC); !ok || done != 0 {
-		return
-	}
-	c, _ := e.Uint(event.FieldFenceContext)
-	n, _ := e.Uint(event.FieldFenceSeqno)
-	args := `{"engine":"` + e.Str(event.FieldRing) + `","ctx":` + strconv.FormatUint(c, 10) + `,"seqno":` + strconv.FormatUint(n, 10) + `,"completed":0}`
-	becomeOther(e)
-	e.SetStr(event.FieldName, "i915_request_out")
-	e.SetStr(event.FieldArgs, args)
-}
-
-// xeTracepoints: the fence is the job's own, by its address; the scheduler's
-// events name another one, the finished fence. exec comes right before the
-// scheduler's queue event, run right after its run event, on the same thread.
-// xe tells its hardware fences by address and key, when they are made and once
-// they have signalled.
-func xeTracepoints() []tracepoint {
-	job := func(name string, k event.Kind) tracepoint {
-		return tracepoint{system: "xe", name: name, kind: k, origin: "xe", comma: true, binds: []bind{
-			{key: "dev", field: event.FieldDevice, conv: convStr},
-			{key: "fence", conv: convFence},
-			{key: "seqno", field: event.FieldFenceSeqno, conv: convUint},
-			{key: "error", field: event.FieldError, conv: convInt},
-		}}
-	}
-	fence := func(name string, k event.Kind) tracepoint {
-		return tracepoint{system: "xe", name: name, kind: k, driver: "xe", comma: true, binds: []bind{
-			{key: "dev", conv: convIgnore},
-			{key: "ctx", field: event.FieldFenceContext, conv: convHex},
-			{key: "fence", field: event.FieldFencePtr, conv: convPtr},
-			{key: "seqno", field: event.FieldFenceSeqno, conv: convUint},
-		}}
-	}
-	return []tracepoint{
-		job("xe_sched_job_exec", event.KindJobQueue),
-		job("xe_sched_job_run", event.KindJobRun),
-		fence("xe_hw_fence_create", event.KindFenceEmit),
-		fence("xe_hw_fence_signal", event.KindFenceSignal),
-		{system: "xe", name: "xe_exec_queue_reset", kind: event.KindReset, called: "xe_exec_queue_reset", comma: true,
-			binds: []bind{{key: "dev", field: event.FieldDevice, conv: convStr}}},
 	}
 }
 
@@ -177,37 +81,6 @@ func fixVirtio(e *event.Event, s *scratch) {
 	}
 }
 
-// msmTracepoints: id names the submission; ring 0 is the ring "gpu-ring-0".
-func msmTracepoints() []tracepoint {
-	submit := func(name string, k event.Kind) tracepoint {
-		return tracepoint{system: "drm_msm_gpu", name: name, kind: k, origin: "msm", binds: []bind{
-			{key: "id", field: event.FieldSchedJobID, conv: convUint},
-			{key: "ring", conv: convPair, tmp: tmpA},
-			{key: "ringid", conv: convUint, tmp: tmpA},
-			{key: "seqno", conv: convUint, tmp: tmpB},
-			{key: "elapsed", field: event.FieldElapsed, conv: convUint},
-		}, fix: fixMSM}
-	}
-	return []tracepoint{
-		submit("msm_gpu_submit", event.KindJobQueue),
-		submit("msm_gpu_submit_flush", event.KindJobRun),
-		submit("msm_gpu_submit_retired", event.KindJobDone),
-	}
-}
-
-var msmRings = [...]string{"gpu-ring-0", "gpu-ring-1", "gpu-ring-2", "gpu-ring-3"}
-
-func fixMSM(e *event.Event, s *scratch) {
-	if n, ok := s.get(tmpA); ok && n < uint64(len(msmRings)) {
-		e.SetStr(event.FieldRing, msmRings[n])
-	} else if ok {
-		e.SetStr(event.FieldRing, "gpu-ring-"+strconv.FormatUint(n, 10))
-	}
-	if n, ok := s.get(tmpB); ok {
-		e.SetUint(event.FieldHWFenceSeqno, n)
-	}
-}
-
 // v3dTracepoints: the number counts per queue of v3d, of which each is a ring
 // of the scheduler under the name given here. Its CPU jobs and cache cleans
 // run in the scheduler's thread.
@@ -239,8 +112,18 @@ func v3dTracepoints() []tracepoint {
 		span("v3d_cpu_job_end", event.KindSliceEnd, "v3d_cpu_job"),
 		{system: system, name: "v3d_reset_begin", kind: event.KindReset, called: "v3d_reset", comma: true,
 			binds: []bind{{key: "dev", conv: convUint, tmp: tmpCard}}, fix: fixCard},
+		{system: system, name: "v3d_reset_end", kind: event.KindReset, called: "v3d_reset", comma: true,
+			binds: []bind{{key: "dev", conv: convUint, tmp: tmpCard}}, fix: fixResetEnd},
 	}
 }
+
+func fixResetEnd(e *event.Event, s *scratch) {
+	fixCard(e, s)
+	e.SetUint(event.FieldStep, resetOver)
+}
+
+// resetOver is the step of a reset's end.
+const resetOver = 2
 
 func fixV3D(e *event.Event, s *scratch) {
 	fixCard(e, s)
@@ -259,6 +142,112 @@ func v3dList(render bool) string {
 	return "v3d_bin"
 }
 
+// vc4Tracepoints (drivers/gpu/drm/vc4/vc4_trace.h): one number counts
+// submissions; the binner's part and the renderer's are a job each, on a list
+// of the hardware's. There is no scheduler. A wait is for the renderer's.
+func vc4Tracepoints() []tracepoint {
+	const system = "vc4"
+	num := []bind{
+		{key: "dev", conv: convUint, tmp: tmpCard},
+		{key: "is_render", conv: convUint, tmp: tmpA},
+		{key: "seqno", field: event.FieldSchedJobID, conv: convUint},
+		{key: "timeout", conv: convIgnore},
+	}
+	job := func(name string, k event.Kind, ring string) tracepoint {
+		return tracepoint{system: system, name: name, kind: k, origin: "vc4", ring: ring, comma: true, binds: num, fix: fixVC4}
+	}
+	wait := func(name string, k event.Kind) tracepoint {
+		return tracepoint{system: system, name: name, kind: k, driver: "vc4", comma: true, binds: num, fix: fixVC4Wait}
+	}
+	cl := job("vc4_submit_cl", event.KindJobRun, "")
+	cl.text = textVC4
+	return []tracepoint{
+		cl,
+		job("vc4_bcl_end_irq", event.KindJobDone, vc4List(false)),
+		job("vc4_rcl_end_irq", event.KindJobDone, vc4List(true)),
+		wait("vc4_wait_for_seqno_begin", event.KindFenceWaitStart),
+		wait("vc4_wait_for_seqno_end", event.KindFenceWaitEnd),
+	}
+}
+
+func fixVC4(e *event.Event, s *scratch) {
+	fixCard(e, s)
+	if e.Has(event.FieldRing) {
+		return
+	}
+	if render, ok := s.get(tmpA); ok {
+		e.SetStr(event.FieldRing, vc4List(render != 0))
+	}
+}
+
+func fixVC4Wait(e *event.Event, s *scratch) {
+	fixCard(e, s)
+	e.SetStr(event.FieldTimeline, vc4List(true))
+}
+
+func vc4List(render bool) string {
+	if render {
+		return "vc4_render"
+	}
+	return "vc4_bin"
+}
+
+// textVC4 takes the list from "dev=0, RCL, seqno=4, 0x00010000..0x00010100".
+func textVC4(m *TextMapper, e *event.Event, p []byte) bool {
+	switch {
+	case bytes.Contains(p, []byte(", BCL,")):
+		e.SetStr(event.FieldRing, vc4List(false))
+	case bytes.Contains(p, []byte(", RCL,")):
+		e.SetStr(event.FieldRing, vc4List(true))
+	}
+	return false
+}
+
+// radeonTracepoints (drivers/gpu/drm/radeon/radeon_trace.h): a submission is
+// given to the hardware in the ioctl, where its fence is made right before the
+// event. No event tells its end: the signal of that fence does.
+func radeonTracepoints() []tracepoint {
+	fence := func(name string, k event.Kind, fix func(*event.Event, *scratch)) tracepoint {
+		tp := tracepoint{system: "radeon", name: name, kind: k, comma: true, binds: []bind{
+			{key: "dev", conv: convUint, tmp: tmpCard},
+			{key: "ring", conv: convUint, tmp: tmpA},
+			{key: "seqno", conv: convUint, tmp: tmpB},
+		}, fix: fix}
+		if k == event.KindJobQueue {
+			tp.origin = "radeon"
+		} else {
+			tp.driver = "radeon"
+		}
+		return tp
+	}
+	return []tracepoint{
+		fence("radeon_fence_emit", event.KindJobQueue, fixRadeonJob),
+		fence("radeon_fence_wait_begin", event.KindFenceWaitStart, fixRadeonWait),
+		fence("radeon_fence_wait_end", event.KindFenceWaitEnd, fixRadeonWait),
+	}
+}
+
+func fixRadeonJob(e *event.Event, s *scratch) {
+	fixCard(e, s)
+	if n, ok := s.get(tmpA); ok {
+		e.SetStr(event.FieldRing, "ring"+smallNumber(n))
+	}
+	if n, ok := s.get(tmpB); ok {
+		e.SetUint(event.FieldSchedJobID, n)
+		e.SetUint(event.FieldFenceSeqno, n)
+	}
+}
+
+func fixRadeonWait(e *event.Event, s *scratch) {
+	fixCard(e, s)
+	ring, ok1 := s.get(tmpA)
+	n, ok2 := s.get(tmpB)
+	if ok1 && ok2 {
+		e.SetStr(event.FieldTimeline, "ring"+smallNumber(ring))
+		e.SetUint(event.FieldSchedJobID, n)
+	}
+}
+
 // limaTracepoints: context and seqno are those of the job's finished fence, the
 // task is the scheduler's number, the pipe its ring: a second witness.
 func limaTracepoints() []tracepoint {
@@ -272,88 +261,6 @@ func limaTracepoints() []tracepoint {
 		}}
 	}
 	return []tracepoint{task("lima_task_submit", event.KindJobQueue), task("lima_task_run", event.KindJobRun)}
-}
-
-// kgslTracepoints: a command batch is named by its context and its timestamp,
-// which counts per context. start and retire are ticks of the GPU's counter.
-func kgslTracepoints() []tracepoint {
-	batch := func(name string, k event.Kind) tracepoint {
-		return tracepoint{system: "kgsl", name: name, kind: k, origin: "kgsl", binds: []bind{
-			{key: "ctx", conv: convUint, tmp: tmpA},
-			{key: "id", conv: convUint, tmp: tmpA},
-			{key: "ts", field: event.FieldSchedJobID, conv: convUint},
-			{key: "timestamp", field: event.FieldSchedJobID, conv: convUint},
-			{key: "rb_id", conv: convInt, tmp: tmpB},
-		}, fix: fixKGSL}
-	}
-	return []tracepoint{
-		batch("adreno_cmdbatch_queued", event.KindJobQueue),
-		batch("adreno_cmdbatch_submitted", event.KindJobRun),
-		batch("adreno_cmdbatch_retired", event.KindJobDone),
-	}
-}
-
-func fixKGSL(e *event.Event, s *scratch) {
-	if n, ok := s.get(tmpA); ok {
-		e.SetStr(event.FieldTimeline, "ctx "+smallNumber(n))
-	}
-	if n, ok := s.get(tmpB); ok && n < 1<<31 {
-		e.SetStr(event.FieldRing, "rb"+smallNumber(n))
-	}
-}
-
-// maliTracepoints: a job slot switches from one job to the next; job 0 is none.
-// The event is written later than the switch, whose own time it gives too.
-func maliTracepoints() []tracepoint {
-	return []tracepoint{
-		{system: "gpu", name: "gpu_job_enqueue", kind: event.KindJobQueue, origin: "mali", binds: []bind{
-			{key: "ctx_id", conv: convUint, tmp: tmpA},
-			{key: "job_id", field: event.FieldSchedJobID, conv: convUint},
-		}, fix: fixMaliJob},
-		{system: "gpu", name: "gpu_sched_switch", kind: event.KindJobRun, origin: "mali", binds: []bind{
-			{key: "gpu_name", field: event.FieldRing, conv: convWord},
-			{key: "ts", conv: convSeconds, tmp: tmpB},
-			{key: "timestamp", conv: convUint, tmp: tmpB},
-			{key: "next_ctx_id", conv: convUint, tmp: tmpA},
-			{key: "next_prio", conv: convUint, tmp: tmpC},
-			{key: "next_job_id", field: event.FieldSchedJobID, conv: convUint},
-		}, fix: fixMaliSwitch},
-	}
-}
-
-func fixMaliJob(e *event.Event, s *scratch) {
-	if n, ok := s.get(tmpA); ok {
-		e.SetStr(event.FieldTimeline, "ctx "+smallNumber(n))
-	}
-}
-
-// payloadReach is how far a time in a payload may lie from the line's own, in
-// ns: one farther off is of another clock.
-const payloadReach = 1e9
-
-// fixMaliSwitch keeps both times: start is that of the switch.
-func fixMaliSwitch(e *event.Event, s *scratch) {
-	fixMaliJob(e, s)
-	args := "{"
-	if at, ok := s.get(tmpB); ok {
-		if d := event.Time(at) - e.Time; e.Time.Known() && d <= payloadReach && d >= -payloadReach {
-			e.SetTime(event.FieldStart, event.Time(at))
-		} else {
-			args += `"ts_ns":` + strconv.FormatUint(at, 10) + ","
-		}
-	}
-	if prio, ok := s.get(tmpC); ok {
-		args += `"next_prio":` + strconv.FormatInt(int64(prio), 10) + ","
-	}
-	if len(args) > 1 {
-		e.SetStr(event.FieldArgs, args[:len(args)-1]+"}")
-	}
-	if n, ok := e.Uint(event.FieldSchedJobID); ok && n == 0 {
-		// Nothing comes next. All kinds of job events have the same fields.
-		e.Kind = event.KindJobDone
-		e.Clear(event.FieldSchedJobID)
-		e.Clear(event.FieldTimeline)
-	}
 }
 
 // driverCounters are values that a driver tells when they change.

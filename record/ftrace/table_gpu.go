@@ -97,6 +97,7 @@ func gpuTracepoints() []tracepoint {
 		done(sched, "drm_sched_job_done", "drm_sched_617"),
 		{system: sched, name: "drm_sched_job_add_dep", kind: event.KindJobDep, origin: "drm_sched_617", binds: depBinds(false)},
 		{system: sched, name: "drm_sched_job_unschedulable", kind: event.KindJobDep, origin: "drm_sched_617", unsignalled: true, binds: depBinds(false)},
+		{system: "amdgpu", name: "amdgpu_ib_pipe_sync", kind: event.KindJobDep, origin: "amdgpu", comma: true, text: textPipeSync, binds: depBinds(true)},
 		bridge("amdgpu_cs_ioctl", event.KindJobQueue),
 		bridge("amdgpu_sched_run_job", event.KindJobRun),
 		{system: "amdgpu", name: "amdgpu_vm_bo_map", kind: event.KindMemMap, origin: "amdgpu", comma: true, binds: vmBinds, fix: fixVM},

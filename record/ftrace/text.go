@@ -212,8 +212,11 @@ func (m *TextMapper) describe(name string, mode nameMode) *textName {
 	if look == "" && mode == modePlain {
 		n.source = "unnamed"
 	}
-	if tp := m.table.named(look); tp != nil && (!named || tp.system == system) {
+	if tp := m.table.named(look); tp != nil && (!named || tp.system == system || tp.also != "" && tp.also == system) {
 		n.tp, n.source = tp, tp.system+":"+tp.name
+		if named {
+			n.source = name
+		}
 	}
 	return n
 }

@@ -42,6 +42,7 @@ type bind struct {
 // tracepoint says what one tracepoint means.
 type tracepoint struct {
 	system, name string
+	also         string // another system in which the event is the same
 	kind         event.Kind
 	origin       string // for jobs and memory
 	ring         string // that it is always about
