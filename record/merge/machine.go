@@ -91,9 +91,9 @@ func (m *Merged) domains() {
 	}
 }
 
-// device names a device of an input whose domain holds several ranks: only a
+// rankDevice names a device of an input whose domain holds several ranks: only a
 // PCI address means the same in all of them.
-func (s *scanned) device(name string) string {
+func (s *scanned) rankDevice(name string) string {
 	if isPCI(name) {
 		return name
 	}
@@ -123,14 +123,11 @@ func (m *Merged) identities() {
 			m.first = append(m.first, e)
 		}
 		for _, d := range s.order {
-			if s.devs[d] {
+			if _, other := s.alias[d]; other || s.devs[d] {
 				continue
 			}
 			e := s.identity(event.KindDevice, host)
-			if s.ranks {
-				d = s.device(d)
-			}
-			e.SetStr(event.FieldDevice, d)
+			e.SetStr(event.FieldDevice, s.deviceName(d))
 			m.first = append(m.first, e)
 		}
 	}

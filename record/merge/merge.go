@@ -82,6 +82,7 @@ func Open(inputs []Input, o Options) (*Merged, error) {
 	m.machines()
 	m.align(&o)
 	m.domains()
+	m.devices()
 	m.witnesses()
 	m.identities()
 	m.describe()

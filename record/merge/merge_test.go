@@ -500,3 +500,47 @@ func TestOneTracepointSeenTwice(t *testing.T) {
 		}
 	}
 }
+
+// Two profilers call a process's GPUs by PCI address and by number, which the
+// work of one correlation id tells; GPU 2 did work that one of them saw only.
+func TestDevicesOfTwoNames(t *testing.T) {
+	work := func(at event.Time, id int64, device string) event.Event {
+		e := event.New(event.KindGPUActivity, at+500)
+		e.PID, e.Source = 7, "x:kernel"
+		e.SetTime(event.FieldStart, at)
+		e.SetInt(event.FieldCorrelationID, id)
+		e.SetStr(event.FieldDevice, device)
+		return e
+	}
+	kineto, nsys := &memory{meta: event.Meta{Clock: event.ClockRealtime}}, &memory{meta: event.Meta{Clock: event.ClockRealtime}}
+	for i := range int64(20) {
+		at, pci := event.Time(1000*i), []string{"0000:17:00.0", "0000:65:00.0"}[i%2]
+		// CUDA's order is not that of the bus.
+		kineto.events = append(kineto.events, work(at, i+1, []string{"GPU 1", "GPU 0"}[i%2]))
+		nsys.events = append(nsys.events, work(at+300, i+1, pci))
+	}
+	kineto.events = append(kineto.events, work(50_000, 99, "GPU 2"))
+	nsys.events = append(nsys.events, work(9e9, 99, "0000:99:00.0")) // another piece of work, by its time
+	for _, first := range []bool{true, false} {
+		kineto.at, nsys.at = 0, 0
+		in := []Input{kineto.input("kineto"), nsys.input("nsys")}
+		if first {
+			in[0], in[1] = in[1], in[0]
+		}
+		m, all := open(t, Options{}, in...)
+		got := map[string]int{}
+		for i := range all {
+			got[all[i].Str(event.FieldDevice)]++
+		}
+		if len(got) != 4 || got["0000:17:00.0"] != 20 || got["0000:65:00.0"] != 20 || got["GPU 2"] != 1 || got["0000:99:00.0"] != 1 {
+			t.Errorf("work by device: %v", got)
+		}
+		key := "input.1.devices"
+		if first {
+			key = "input.2.devices"
+		}
+		if f := factOf(m, key); f != "GPU 0 is 0000:65:00.0, GPU 1 is 0000:17:00.0" {
+			t.Errorf("%s: %q", key, f)
+		}
+	}
+}

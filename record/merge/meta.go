@@ -132,6 +132,7 @@ func (m *Merged) facts(i int, a *Alignment) {
 		add(".domain", strconv.FormatUint(s.domain, 10))
 	}
 	add(".host", s.host)
+	add(".devices", strings.Join(s.aliasText(), ", "))
 	for _, f := range s.meta.Facts {
 		add("."+f.Key, f.Value)
 	}

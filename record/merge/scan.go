@@ -56,6 +56,8 @@ type scanned struct {
 
 	inside    insiders          // of a recording: what its processes are called in their containers
 	outside   map[int32]outside // of a container's input: what its processes are called outside
+	work      map[workKey]work
+	alias     map[string]string // devices that another input calls otherwise
 	strangers map[int32]bool    // its threads that nothing tells outside
 	count     *event.Counters
 
@@ -72,7 +74,7 @@ type scanned struct {
 
 // scan reads an input to its end. The result is nil only with an error.
 func scan(in *Input, o *Options) (s *scanned, err error) {
-	s = &scanned{name: in.Name, again: in.Again, calls: map[seriesKey]*series{}, pids: map[int32]bool{}, devs: map[string]bool{}, points: map[string]*tracepoint{},
+	s = &scanned{name: in.Name, again: in.Again, calls: map[seriesKey]*series{}, pids: map[int32]bool{}, devs: map[string]bool{}, points: map[string]*tracepoint{}, work: map[workKey]work{},
 		least: event.NoTime, most: event.NoTime}
 	var w *gpulog.Writer
 	if s.again == nil {
@@ -178,6 +180,9 @@ func (s *scanned) note(e *event.Event) {
 	if e.Kind == event.KindProcess || e.Kind == event.KindThread {
 		s.noteInside(e)
 	}
+	if e.Kind == event.KindGPUActivity {
+		s.noteWork(e)
+	}
 	s.noteCall(e)
 	s.noteTracepoint(e)
 }
@@ -274,9 +279,9 @@ func (s *scanned) convert(e *event.Event) {
 	if len(s.outside) > 0 {
 		s.toOutside(e)
 	}
-	if s.ranks {
+	if s.ranks || s.alias != nil {
 		if d := e.Str(event.FieldDevice); d != "" {
-			e.SetStr(event.FieldDevice, s.device(d))
+			e.SetStr(event.FieldDevice, s.deviceName(d))
 		}
 	}
 	switch e.Kind {

@@ -28,6 +28,7 @@ type clocks struct {
 	at    map[clockKey]*clockState
 	known [firstSeqClock]*clockState // of the clocks of no sequence, by id
 	count int
+	axis  bool // BOOTTIME stands for another clock: an export of ours, whose snapshots say that the two are one
 }
 
 type clockKey struct {
@@ -215,6 +216,14 @@ func (c *clocks) keep(s event.ClockSnapshot) {
 }
 
 func (c *clocks) finish() {
+	if c.axis {
+		l := c.r.meta.Snapshots
+		c.r.meta.Snapshots = nil
+		for _, s := range l {
+			s.Boottime = 0
+			c.keep(s)
+		}
+	}
 	if c.count > maxSnapshots {
 		c.r.fact("clock_snapshots_in_trace", strconv.Itoa(c.count))
 	}

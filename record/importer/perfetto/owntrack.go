@@ -14,6 +14,7 @@ func (r *reader) ownTrack(t *track, description string) {
 		if _, c, ok := strings.Cut(description, "clock="); ok {
 			if c, ok := strings.CutSuffix(c, ", unaligned"); ok && len(c) < 64 {
 				r.meta.Clock = event.Clock(c)
+				r.clocks.axis = r.meta.Clock != event.ClockBoottime
 			}
 		}
 	case t.kind == trackPlain && strings.HasPrefix(t.name, "GPU ") && strings.HasSuffix(t.name, ")") && t.parent == 0 && !t.counter:
