@@ -16,6 +16,7 @@ const (
 	ruleDeviceByDriver  = "inferred from the driver of the hardware fence"
 	ruleDeviceByOrigin  = "inferred from the driver whose event it is"
 	ruleDeviceByRing    = "inferred from the ring, the only one of its name"
+	ruleRingByQueue     = "inferred from the driver's number of the queue"
 	ruleRingByTimeline  = "inferred from the fence's timeline"
 )
 

@@ -23,6 +23,9 @@ type driverSpec struct {
 	ownFence bool // the fence that its events name is its hardware fence
 	hwDone   bool // it tells no done but the signal of its hardware fence
 	noFence  bool // its jobs have no dma_fence
+	noQueue  bool // it has no event of the queueing
+	emits    bool // its job's fence is the one that the thread made right before, of the event's number
+	slots    int  // jobs that a ring holds at once, for keyOrder
 }
 
 // jobKeyKind says what names a job of a driver.
@@ -32,16 +35,21 @@ const (
 	keyFence   jobKeyKind = iota // context:seqno of its fence
 	keyNumber                    // a number on its timeline, else on its ring
 	keyPointer                   // the address of its fence
+	keyOrder                     // nothing: a ring ends its jobs in the order in which it took them
 )
 
 var driverSpecs = []driverSpec{
 	{origin: "i915", driver: "i915", key: keyFence, preempts: true, late: true, ownFence: true},
+	{origin: "i915_gem", driver: "i915", key: keyNumber, preempts: true, late: true, ownFence: true, emits: true},
 	{origin: "xe", driver: "xe", key: keyPointer, sched: true, hwDone: true},
-	{origin: "virtio_gpu", driver: "virtio_gpu", key: keyNumber, direct: true, ownFence: true},
+	{origin: "virtio_gpu", driver: "virtio_gpu", key: keyNumber, direct: true, ownFence: true, emits: true},
 	{origin: "msm", driver: "msm", key: keyNumber, sched: true, late: true},
 	{origin: "v3d", driver: "v3d", key: keyNumber, sched: true},
+	{origin: "vc4", driver: "vc4", key: keyNumber, noQueue: true},
+	{origin: "radeon", driver: "radeon", key: keyNumber, direct: true, ownFence: true, emits: true},
 	{origin: "kgsl", driver: "kgsl", key: keyNumber, noFence: true},
 	{origin: "mali", driver: "mali", key: keyNumber, preempts: true, switches: true, noFence: true},
+	{origin: "mali_kbase", driver: "mali_kbase", key: keyOrder, noFence: true, noQueue: true, slots: 2},
 }
 
 // testimony is what one sort of witnesses told so far.
@@ -55,6 +63,7 @@ type driverState struct {
 	driverSpec
 	testimony
 	merged bool // gpu_scheduler's events told of a job of it
+	line   map[driverLine]*driverLineState
 }
 
 // driverKey names a job of a driver while it is open.
@@ -74,6 +83,7 @@ func (x *jobTracker) initDrivers() {
 	}
 	x.byDriver = map[driverKey]*job{}
 	x.ptrFence = map[uint64]event.FenceKey{}
+	x.queues = map[driverLine]string{}
 }
 
 // driver returns the driver whose own event this is, nil for the scheduler's
@@ -94,6 +104,11 @@ func (x *jobTracker) driver(ev *event.Event) *driverState {
 // driverEvent takes a job event of a driver. It reports false for one that is
 // told in the scheduler's terms.
 func (x *jobTracker) driverEvent(ev *event.Event, t *thread, c *cpuState, d *driverState) bool {
+	if d.key == keyOrder {
+		x.e.fence.apart(c)
+		x.ordered(ev, t, d)
+		return true
+	}
 	k, ok := d.keyOf(ev)
 	if !ok && !(d.switches && ev.Kind == event.KindJobDone) {
 		if _, ok := ev.Fence(); ok || ev.Kind == event.KindJobDep {
@@ -178,7 +193,9 @@ func (x *jobTracker) absorbDriver(j *job, ev *event.Event, d *driverState, k dri
 			}
 		}
 	}
+	x.queueRing(j, ev)
 	x.place(j)
+	x.onEngine(j, ev, d)
 }
 
 // driverQueue takes the event that a driver queued a job.
@@ -202,8 +219,8 @@ func (x *jobTracker) driverQueue(ev *event.Event, t *thread, d *driverState, k d
 	if j.fd != nil {
 		x.e.ioctl.resolve(j.fd, d.driver, j.dev)
 	}
-	if d.origin == "virtio_gpu" {
-		x.emittedFence(j, ev, t)
+	if d.emits {
+		x.emittedFence(j, ev, t, d)
 	}
 	if j.fin != nil {
 		x.noteFirst(j.fin.key, ev.Time)
@@ -233,14 +250,25 @@ func (x *jobTracker) runAt(j *job, at OptTime) {
 	x.e.ring.run(j)
 }
 
-// emittedFence joins a virtio command to its fence: virtio_gpu_fence_emit gives
-// the fence the number that the command carries, on the thread that queues it.
-func (x *jobTracker) emittedFence(j *job, ev *event.Event, t *thread) {
+// emittedFence joins a job to its fence: the one that the thread made, or was
+// given its number, last before it queued the job. virtio_gpu_fence_emit gives
+// the fence the number that the command carries; i915 and radeon make it with
+// the number that they tell. Where the event may name the context too, that must
+// be the fence's.
+func (x *jobTracker) emittedFence(j *job, ev *event.Event, t *thread, d *driverState) {
 	n, ok := ev.Uint(event.FieldFenceSeqno)
-	if !ok || !t.emitted.ok || uint32(n) != uint32(t.emitted.key.Seqno) {
+	if !ok {
+		if n, ok = ev.Uint(event.FieldSchedJobID); !ok {
+			return
+		}
+	}
+	if !t.emitted.ok || uint32(n) != uint32(t.emitted.key.Seqno) {
 		return
 	}
-	if f := x.e.fence.get(t.emitted.key, t.emitted.full); f != nil {
+	if c, ok := ev.Uint(event.FieldFenceContext); ok && uint32(c) != uint32(t.emitted.key.Context) {
+		return
+	}
+	if f := x.e.fence.get(t.emitted.key, t.emitted.full); f != nil && (f.driver == d.driver || f.driver == "") {
 		x.setFinished(j, f, Adjacent)
 		x.place(j)
 	}
@@ -422,10 +450,18 @@ func (x *jobTracker) fenceAddress(ev *event.Event, f *fence) {
 
 // driverName is the key of a driver's job in words.
 func (e *engine) driverName(j *job) string {
-	if j.drv.key == keyPointer {
-		return e.hexText("fence ", j.key.num)
+	return j.key.text(e)
+}
+
+// text is a driver's name of a job in words.
+func (k *driverKey) text(e *engine) string {
+	switch k.d.key {
+	case keyPointer:
+		return e.hexText("fence ", k.num)
+	case keyOrder:
+		return "order in " + k.line
 	}
-	return e.intText(j.key.line+" #", int64(j.key.num))
+	return e.intText(k.line+" #", int64(k.num))
 }
 
 // settleDriver fills in what only the driver's name tells.

@@ -160,6 +160,8 @@ func (e *engine) event(ev *event.Event) {
 		e.ioctl.complete(ev, t)
 	case event.KindJobQueue, event.KindJobDep, event.KindJobRun, event.KindJobDone:
 		e.job.event(ev, t)
+	case event.KindJobNote:
+		e.job.jobNote(ev, t)
 	case event.KindFenceInit, event.KindFenceEmit, event.KindFenceEnable,
 		event.KindFenceSignal, event.KindFenceDestroy:
 		e.fence.event(ev, t)

@@ -279,6 +279,9 @@ func (f *fenceTracker) see(x *fence, ev *event.Event) {
 
 func (f *fenceTracker) setInit(x *fence, ev *event.Event, t *thread) {
 	x.init = event.OptTime(ev.Time)
+	if x.driver != driverSched {
+		t.emitted = emitted{x.key, x.full, true}
+	}
 	if x.driver != driverSched && t.running != nil {
 		f.e.job.hwInit(t, x)
 		return

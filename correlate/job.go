@@ -52,6 +52,8 @@ type job struct {
 	drvRun       bool // the driver told its run
 	drvDone      bool
 	doneByDriver bool // its done, before the scheduler did
+	retired      bool // the driver let go of it
+	onEngine     bool // its number on the engine is noted
 }
 
 // endingJob refers to a job that ended; id tells whether it still is that one.
@@ -92,6 +94,7 @@ type jobTracker struct {
 	drivers  []driverState
 	byDriver map[driverKey]*job
 	ptrFence map[uint64]event.FenceKey // hardware fences by address
+	queues   map[driverLine]string     // names of rings that drivers number
 }
 
 // Bounds of the job tracker.

@@ -226,7 +226,7 @@ func (x *jobTracker) endKind(j *job) string {
 		return jobDone
 	case x.looksKilled(j) && x.e.loss.within(timeOr(j.row.QueuedNS), j.row.FinishedNS.V) == 0:
 		return jobKilled
-	case j.row.FinishedNS.OK || j.reused || j.evicted || j.fin != nil && j.fin.dead:
+	case j.row.FinishedNS.OK || j.reused || j.evicted || j.retired || j.fin != nil && j.fin.dead:
 		return jobLost
 	}
 	return jobOpen
@@ -338,6 +338,10 @@ func (x *jobTracker) noteQueue(j *job) {
 		} else {
 			x.note(j, missIoctl, NotRecorded, timeOr(r.QueuedNS), timeOr(r.QueuedNS))
 		}
+		return
+	}
+	if j.drv != nil && j.drv.noQueue {
+		x.e.unm.now("jobs", r.ID, missQueue, NotPossible)
 		return
 	}
 	n := note{table: "jobs", id: r.ID, link: missQueue, reason: NotRecorded, from: event.NoTime, to: timeOr(r.RunNS)}

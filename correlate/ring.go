@@ -59,6 +59,10 @@ func (x *ringTracker) place(j *job) {
 		return
 	}
 	x.hwContext(j)
+	if r.row.Ring != j.row.Ring { // a better name than the one inferred at first
+		x.move(j, x.get(j.dev, j.row.Ring))
+		return
+	}
 	if j.dev == nil || r.dev == j.dev {
 		return
 	}

@@ -87,7 +87,7 @@ type Ioctl struct {
 // Job is a row of jobs.
 type Job struct {
 	ID             ID      `col:"id" doc:"row number"`
-	Origin         string  `col:"origin" doc:"tracepoint family that told it: drm_sched, drm_sched_617, amdgpu, i915, xe, virtio_gpu, msm, v3d, lima, kgsl, mali"`
+	Origin         string  `col:"origin" doc:"tracepoint family that told it: drm_sched, drm_sched_617, amdgpu, i915, i915_gem (before 4.17), xe, virtio_gpu, msm, v3d, vc4, lima, radeon, kgsl, mali, mali_kbase"`
 	DeviceID       ID      `col:"device_id" doc:"devices.id; NULL if no event named the device"`
 	Ring           string  `col:"ring" doc:"ring within the device"`
 	Owner          string  `col:"owner" doc:"user, kernel, unknown"`
@@ -115,7 +115,7 @@ type Job struct {
 	EndKind        string  `col:"end_kind" doc:"done, open, killed, lost"`
 	FinishedNS     OptTime `col:"finished_ns" unit:"ns" doc:"the finished fence signalled"`
 	Runs           int64   `col:"runs" doc:"times it was handed to the hardware, re-runs after a reset included"`
-	RingRule       string  `col:"ring_rule" doc:"how the ring is known: source, inferred from the fence's timeline"`
+	RingRule       string  `col:"ring_rule" doc:"how the ring is known: source, inferred from the fence's timeline, inferred from the driver's number of the queue"`
 	DeviceRule     string  `col:"device_rule" doc:"how the device is known: source, inferred from the fence context, inferred from the driver of the hardware fence, inferred from the ring, …; NULL if it is not"`
 	KernelName     string  `col:"kernel_name" doc:"GPU function of the API call, if it names one"`
 	Comm           string  `col:"comm" doc:"name of the thread that queued it"`

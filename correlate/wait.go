@@ -25,6 +25,10 @@ type wait struct {
 	source string // of its begin, without begin
 	twice  bool   // a second source told of it
 	vague  bool   // only low halves are known, and several fences have them
+
+	native bool      // for a job of a driver's, which its number names
+	job    endingJob // that job
+	err    int64     // that the driver returned
 }
 
 // waitSource is what the events of a wait's two ends have in common: the system
@@ -36,12 +40,15 @@ func waitSource(s string) string {
 
 func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
 	k, ok := ev.Fence()
+	if !ok && f.driverWait(ev, t) {
+		return
+	}
 	if !ok || t.idle {
 		f.e.misc.other(ev, t)
 		return
 	}
 	f.apart(f.cpu(ev.CPU))
-	if w := t.wait; w != nil && w.key.Low32() == k.Low32() && w.source != waitSource(ev.Source) && !w.twice {
+	if w := t.wait; w != nil && !w.native && w.key.Low32() == k.Low32() && w.source != waitSource(ev.Source) && !w.twice {
 		w.twice = true // a driver tells of its part of the wait
 		return
 	}
@@ -84,6 +91,9 @@ func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wa
 
 func (f *fenceTracker) waitEnd(ev *event.Event, t *thread) {
 	k, ok := ev.Fence()
+	if !ok && f.driverWaitEnd(ev, t) {
+		return
+	}
 	if !ok || t.idle {
 		f.e.misc.other(ev, t)
 		return
@@ -93,7 +103,7 @@ func (f *fenceTracker) waitEnd(ev *event.Event, t *thread) {
 	if w != nil && w.twice && w.key.Low32() == k.Low32() && w.source != waitSource(ev.Source) {
 		return
 	}
-	if w != nil && w.key != k {
+	if w != nil && (w.native || w.key != k) {
 		f.e.count(&anomalyWaitReplaced)
 		f.endWait(w, OptTime{}, endLost)
 		w = nil
@@ -136,15 +146,22 @@ func (f *fenceTracker) giveWaits() {
 
 func (f *fenceTracker) giveWait(w *wait) {
 	e, r := f.e, &w.row
-	if w.fence == nil && !w.vague {
+	if w.native {
+		f.toldNative(w)
+	}
+	if w.fence == nil && !w.vague && !w.native {
 		w.fence = f.ref(f.find(w.key, !w.low))
 	}
 	if x := w.fence; x != nil {
 		f.told(w, x)
 	}
 	switch {
+	case r.JobID != 0 && w.native:
+		e.link(RuleFenceWait, "jobs", r.JobID, "fence_waits", r.ID, Exact, w.job.j.key.text(e))
 	case r.JobID != 0:
 		e.link(RuleFenceWait, "jobs", r.JobID, "fence_waits", r.ID, Exact, e.fenceText(w.key))
+	case w.native:
+		e.unm.add(note{table: "fence_waits", id: r.ID, link: missJob, reason: NotRecorded, from: event.NoTime, to: timeOr(r.StartNS)})
 	case w.vague:
 		e.unm.now("fence_waits", r.ID, missJob, Ambiguous)
 	default:

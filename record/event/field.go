@@ -171,7 +171,7 @@ var fieldSpecs = [NumFields]FieldSpec{
 	FieldDevice:         {FieldDevice, "device", TypeString, "device: PCI address, else another identity of the source"},
 	FieldDriver:         {FieldDriver, "driver", TypeString, "kernel driver"},
 	FieldRole:           {FieldRole, "role", TypeUint, "what an ioctl does, see Role"},
-	FieldOrigin:         {FieldOrigin, "origin", TypeString, "tracepoint family that told it: drm_sched, drm_sched_617, amdgpu, i915, xe, virtio_gpu, msm, v3d, lima, kgsl, mali"},
+	FieldOrigin:         {FieldOrigin, "origin", TypeString, "tracepoint family that told it: drm_sched, drm_sched_617, amdgpu, i915, i915_gem, xe, virtio_gpu, msm, v3d, vc4, lima, radeon, kgsl, mali, mali_kbase"},
 	FieldRing:           {FieldRing, "ring", TypeString, "ring (hardware queue) within its device"},
 	FieldTimeline:       {FieldTimeline, "timeline", TypeString, "fence timeline"},
 	FieldBridge:         {FieldBridge, "bridge", TypeBool, "a second witness (amdgpu_cs_ioctl, amdgpu_sched_run_job) of a job's event"},
