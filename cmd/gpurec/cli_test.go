@@ -99,7 +99,6 @@ func TestUsageErrors(t *testing.T) {
 		{"import", trace},
 		{"convert", trace},
 		{"info"},
-		{"report", trace, "two"},
 		{"record"},
 		{"record", "--max-size", "much", "--", "true"},
 		{"record", "--ring", "100G", "--", "true"},

@@ -17,7 +17,7 @@ func correlateCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "correlate",
 		Usage:     "print the joins by rule and confidence, and what stayed unmatched",
-		ArgsUsage: "run.gpurec",
+		ArgsUsage: "run.gpurec …",
 		Flags: append(inputFlags(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 			&cli.StringFlag{Name: "explain", Usage: "print the chain of one row, as `TABLE:ID` names it (jobs:54), with every link, rule and missing partner"}),
 		Action: func(c *cli.Context) error {
@@ -25,13 +25,13 @@ func correlateCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if len(args) != 1 {
-				return usageError("correlate takes one input, as in: gpurec correlate run.gpurec")
+			if len(args) == 0 {
+				return usageError("correlate takes an input, or several of one run, as in: gpurec correlate run.gpurec")
 			}
 			if row := c.String("explain"); row != "" {
-				return explainRow(c, args[0], row)
+				return explainRow(c, args, row)
 			}
-			in, err := openInput(c, args[0])
+			in, err := openInputs(c, args)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export/explain"
@@ -13,22 +14,28 @@ import (
 
 // explainRow prints the chain of one row. The input is read several times, see
 // [explain.Finder]; a pipe is spooled first.
-func explainRow(c *cli.Context, path, row string) error {
+func explainRow(c *cli.Context, paths []string, row string) error {
 	ref, err := explain.ParseRef(row)
 	if err != nil {
 		return usageError("--explain %v", err)
 	}
-	path, remove, err := spooled(path)
-	if err != nil {
-		return err
+	paths = slices.Clone(paths)
+	for i := range paths {
+		path, remove, err := spooled(paths[i])
+		if err != nil {
+			return err
+		}
+		defer remove()
+		paths[i] = path
 	}
-	defer remove()
+	say := func(line string) { note(c, "%s", line) }
 	f := explain.New(ref)
 	var partial error
 	for f.Next() {
-		if partial, err = explainPass(c, path, f); err != nil {
+		if partial, err = explainPass(c, paths, say, f); err != nil {
 			return err
 		}
+		say = func(string) {} // once is enough
 	}
 	chain, err := f.Result()
 	if err != nil {
@@ -43,8 +50,8 @@ func explainRow(c *cli.Context, path, row string) error {
 }
 
 // explainPass reads the input once; partial tells what of it was unreadable.
-func explainPass(c *cli.Context, path string, f *explain.Finder) (partial, err error) {
-	in, err := openInput(c, path)
+func explainPass(c *cli.Context, paths []string, say func(string), f *explain.Finder) (partial, err error) {
+	in, err := openAsOne(c, paths, say)
 	if err != nil {
 		return nil, err
 	}

@@ -25,15 +25,15 @@ func exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "export",
 		Usage:     "write a log or trace for Perfetto (.pftrace), as Chrome JSON, or as Parquet tables (a directory)",
-		ArgsUsage: "run.gpurec -o OUT",
+		ArgsUsage: "run.gpurec … -o OUT",
 		Flags:     exportFlags(),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {
 				return err
 			}
-			if len(args) != 1 || c.String("output") == "" {
-				return usageError("export takes one input and -o OUT, as in: gpurec export run.gpurec -o run.pftrace")
+			if len(args) == 0 || c.String("output") == "" {
+				return usageError("export takes an input, or several of one run, and -o OUT, as in: gpurec export run.gpurec -o run.pftrace")
 			}
 			return convert(c, args, c.String("output"))
 		},
@@ -45,7 +45,7 @@ func convertCommand() *cli.Command {
 		Name:      "convert",
 		Usage:     "the same as export, with the output as last argument; several inputs become one, clocks aligned",
 		ArgsUsage: "IN… OUT",
-		Flags:     append(exportFlags(), mergeFlags()...),
+		Flags:     exportFlags(),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {

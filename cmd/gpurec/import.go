@@ -18,7 +18,7 @@ func importCommand() *cli.Command {
 		Name:      "import",
 		Usage:     "turn foreign traces into a log; several, and logs, become one, clocks aligned",
 		ArgsUsage: "FILE… -o run.gpurec",
-		Flags: append(append(inputFlags(), mergeFlags()...),
+		Flags: append(inputFlags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the log to `FILE`; - is standard output"}),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)

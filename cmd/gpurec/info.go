@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/gpurec/gpurec/correlate"
@@ -17,22 +18,22 @@ func infoCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "info",
 		Usage:     "say what a file holds: counts by kind, time range, clocks, losses, anomalies",
-		ArgsUsage: "FILE",
+		ArgsUsage: "FILE …",
 		Flags:     append(inputFlags(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {
 				return err
 			}
-			if len(args) != 1 {
-				return usageError("info takes one file, as in: gpurec info run.gpurec")
+			if len(args) == 0 {
+				return usageError("info takes a file, or several of one run, as in: gpurec info run.gpurec")
 			}
-			in, err := openInput(c, args[0])
+			in, err := openInputs(c, args)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			ib := &infoBuilder{i: newInfo(in.name), losses: map[lossKey]int{}}
+			ib := &infoBuilder{i: newInfo(args), losses: map[lossKey]int{}}
 			sum, err := correlateInto(c, in, ib)
 			if err != nil {
 				return err
@@ -144,9 +145,9 @@ type infoProbe struct {
 	Lost      uint64 `json:"lost"`
 }
 
-func newInfo(name string) *info {
+func newInfo(files []string) *info {
 	return &info{
-		ToolVersion: toolVersion(), Files: []string{name},
+		ToolVersion: toolVersion(), Files: files,
 		Events: map[string]uint64{}, GPUActivities: map[string]uint64{},
 		Anomalies: []infoAnomaly{}, Losses: []infoLoss{}, Processes: []infoProcess{}, Devices: []infoDevice{}, Probes: []infoProbe{},
 	}
@@ -214,7 +215,7 @@ func (i *info) finish(sum *correlate.Summary, format string) {
 func (i *info) writeText(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "file\t%s (%s)\n", oneLine(i.Files[0]), i.Format)
+	fmt.Fprintf(w, "file\t%s (%s)\n", oneLine(strings.Join(i.Files, ", ")), i.Format)
 	fmt.Fprintf(w, "clock\t%s\n", i.Clock)
 	if i.StartNS != nil {
 		fmt.Fprintf(w, "time\t%s to %s s\n", seconds(*i.StartNS), seconds(*i.EndNS))

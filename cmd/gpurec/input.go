@@ -51,6 +51,7 @@ func inputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "from", Usage: "read the input as `FORMAT` instead of recognising it: gpurec, " + importerNames()},
 		&cli.StringFlag{Name: "member", Usage: "read the file `NAME` of a zip or tar archive"},
 		&cli.StringFlag{Name: "clock", Usage: "name of the input's `CLOCK` where the input does not say (boottime, monotonic, realtime, …)"},
+		&cli.StringSliceFlag{Name: "offset", Usage: "of several inputs: add NS to the times of one, `INPUT=±NS`, instead of finding out; INPUT is its file name or its number from 1"},
 		&cli.StringFlag{Name: "max-memory", Value: "256M", Usage: "`SIZE` of the memory for putting events and rows in order; beyond it files are used"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but errors"},
 	}

@@ -14,16 +14,13 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// mergeFlags are those of commands that take several inputs.
-func mergeFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "offset", Usage: "of several inputs: add NS to the times of one, `INPUT=±NS`, instead of finding out; INPUT is its file name or its number from 1"},
-	}
+// openInputs opens one input, or several as one: their clocks aligned, their
+// events in one order. How each was aligned is said.
+func openInputs(c *cli.Context, paths []string) (*input, error) {
+	return openAsOne(c, paths, func(line string) { note(c, "%s", line) })
 }
 
-// openInputs opens one input, or several as one: their clocks aligned, their
-// events in one order.
-func openInputs(c *cli.Context, paths []string) (*input, error) {
+func openAsOne(c *cli.Context, paths []string, say func(string)) (*input, error) {
 	offsets, err := parseOffsets(c.StringSlice("offset"), paths)
 	if err != nil {
 		return nil, err
@@ -46,7 +43,7 @@ func openInputs(c *cli.Context, paths []string) (*input, error) {
 			all.reader = m
 			all.close = append(all.close, m.Close)
 			for _, a := range m.Alignments() {
-				note(c, "%s: %s", a.Input, a.String())
+				say(a.Input + ": " + a.String())
 			}
 			return all, nil
 		}

@@ -42,14 +42,14 @@ func openAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(args) != 1 {
-		return usageError("open takes one file, as in: gpurec open run.gpurec")
+	if len(args) == 0 {
+		return usageError("open takes a file, or several of one run, as in: gpurec open run.gpurec")
 	}
 	origin := strings.TrimSuffix(c.String("origin"), "/")
 	if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Path != "" {
 		return usageError("--origin %q is no origin; write it as %s", origin, uiOrigin)
 	}
-	trace, cleanup, err := traceFor(c, args[0])
+	trace, cleanup, err := traceFor(c, args)
 	if err != nil {
 		return err
 	}
@@ -67,10 +67,13 @@ func openAction(c *cli.Context) error {
 	return s.serve(c.Context, l, c.Duration("timeout"))
 }
 
-// traceFor returns the file to serve: the input itself if it is a Perfetto
+// traceFor returns the file to serve: the input itself if it is one Perfetto
 // trace, else its export in a temporary directory that cleanup removes.
-func traceFor(c *cli.Context, path string) (trace string, cleanup func(), err error) {
-	if strings.HasSuffix(path, ".pftrace") || strings.HasSuffix(path, ".pftrace.gz") {
+func traceFor(c *cli.Context, paths []string) (trace string, cleanup func(), err error) {
+	path := paths[0]
+	if len(paths) > 1 {
+		path = "merged"
+	} else if strings.HasSuffix(path, ".pftrace") || strings.HasSuffix(path, ".pftrace.gz") {
 		return path, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "gpurec-open-")
@@ -84,7 +87,7 @@ func traceFor(c *cli.Context, path string) (trace string, cleanup func(), err er
 	}
 	trace = filepath.Join(dir, name+".pftrace")
 	var ee *exitError
-	if err := convert(c, []string{path}, trace); err != nil {
+	if err := convert(c, paths, trace); err != nil {
 		if !errors.As(err, &ee) || ee.code != exitPartial {
 			cleanup()
 			return "", nil, err

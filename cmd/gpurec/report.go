@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/gpurec/gpurec/export/report"
 	"github.com/urfave/cli/v2"
@@ -14,23 +15,23 @@ func reportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "report",
 		Usage:     "say what stands out, then delays, idle causes, GPU and API time, errors and losses",
-		ArgsUsage: "run.gpurec",
+		ArgsUsage: "run.gpurec …",
 		Flags:     append(inputFlags(), &cli.BoolFlag{Name: "json", Usage: "print everything as one JSON object"}),
 		Action: func(c *cli.Context) error {
 			args, err := parseMixed(c)
 			if err != nil {
 				return err
 			}
-			if len(args) != 1 {
-				return usageError("report takes one input, as in: gpurec report run.gpurec")
+			if len(args) == 0 {
+				return usageError("report takes an input, or several of one run, as in: gpurec report run.gpurec")
 			}
-			in, err := openInput(c, args[0])
+			in, err := openInputs(c, args)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
 			b := report.NewBuilder(tool())
-			b.Report().Input = args[0]
+			b.Report().Input = strings.Join(args, " ")
 			if _, err := correlateInto(c, in, b); err != nil {
 				return err
 			}

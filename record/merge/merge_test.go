@@ -516,7 +516,7 @@ func TestDevicesOfTwoNames(t *testing.T) {
 	for i := range int64(20) {
 		at, pci := event.Time(1000*i), []string{"0000:17:00.0", "0000:65:00.0"}[i%2]
 		// CUDA's order is not that of the bus.
-		kineto.events = append(kineto.events, work(at, i+1, []string{"GPU 1", "GPU 0"}[i%2]))
+		kineto.events = append(kineto.events, work(at, i+1+100*(i%3), []string{"GPU 1", "GPU 0"}[i%2]))
 		nsys.events = append(nsys.events, work(at+300, i+1, pci))
 	}
 	kineto.events = append(kineto.events, work(50_000, 99, "GPU 2"))

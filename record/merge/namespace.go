@@ -173,14 +173,11 @@ func (s *scanned) rename() {
 		delete(s.pids, n)
 		s.pids[o.pid] = true
 	}
-	work := make(map[workKey]work, len(s.work))
-	for k, w := range s.work {
-		if o, ok := s.outside[k.pid]; ok {
-			k.pid = o.pid
+	for i := range s.work {
+		if o, ok := s.outside[s.work[i].by.pid]; ok {
+			s.work[i].by.pid = o.pid
 		}
-		work[k] = w
 	}
-	s.work = work
 	calls := make(map[seriesKey]*series, len(s.calls))
 	for k, c := range s.calls {
 		if o, ok := s.outside[c.pid]; ok {

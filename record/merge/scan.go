@@ -56,7 +56,7 @@ type scanned struct {
 
 	inside    insiders          // of a recording: what its processes are called in their containers
 	outside   map[int32]outside // of a container's input: what its processes are called outside
-	work      map[workKey]work
+	work      []work
 	alias     map[string]string // devices that another input calls otherwise
 	strangers map[int32]bool    // its threads that nothing tells outside
 	count     *event.Counters
@@ -74,7 +74,7 @@ type scanned struct {
 
 // scan reads an input to its end. The result is nil only with an error.
 func scan(in *Input, o *Options) (s *scanned, err error) {
-	s = &scanned{name: in.Name, again: in.Again, calls: map[seriesKey]*series{}, pids: map[int32]bool{}, devs: map[string]bool{}, points: map[string]*tracepoint{}, work: map[workKey]work{},
+	s = &scanned{name: in.Name, again: in.Again, calls: map[seriesKey]*series{}, pids: map[int32]bool{}, devs: map[string]bool{}, points: map[string]*tracepoint{},
 		least: event.NoTime, most: event.NoTime}
 	var w *gpulog.Writer
 	if s.again == nil {
