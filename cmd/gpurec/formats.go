@@ -31,6 +31,7 @@ func importers() []importer.Format {
 		pftrace.Format(),
 		pftrace.Text(),
 		rocm.RPD(),
+		rocm.ROCPD(),
 		rocm.JSON(),
 		chromejson.Kineto(),
 		chromejson.Format(),

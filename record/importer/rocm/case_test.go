@@ -164,10 +164,49 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The rocpd files of rocprofv3 have other tables: named, and refused.
-func TestOtherRocpd(t *testing.T) {
+// rocprofv3's own database: parts by the suffixes of their tables.
+func TestROCPD(t *testing.T) {
+	script, want, counted := split(t, "rocpd.sql")
+	data := build(t, script)
+	if !ROCPD().Sniff(data) || RPD().Sniff(data) || JSON().Sniff(data) {
+		t.Error("not recognised, or by others")
+	}
+	got, gotCounted, m, err := read(t, ROCPD(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inOrder := slices.Clone(got)
+	slices.Sort(inOrder)
+	slices.Sort(want)
+	compare(t, inOrder, want)
+	compare(t, gotCounted, counted)
+	if m.Clock != event.ClockBoottime || m.Host.Name != "n1" || fmt.Sprint(m.Facts) != "[{rocpd.schema_version 3}]" || fmt.Sprint(m.Command) != "[/usr/bin/python3 train.py]" {
+		t.Errorf("meta %+v", m)
+	}
+	if strings.Contains(strings.Join(got, ""), "SECRET") {
+		t.Error("the environment is in the events")
+	}
+}
+
+func TestCutROCPD(t *testing.T) {
+	script, want, _ := split(t, "rocpd.sql")
+	data := build(t, "PRAGMA page_size = 512;\n"+script)
+	for n := len(data) - 1; n > 0; n -= 1021 {
+		got, _, _, err := read(t, ROCPD(), data[:n])
+		if err == nil || strings.Contains(err.Error(), "\n") || len(got) > len(want) {
+			t.Errorf("cut to %d bytes: %d events, %v", n, len(got), err)
+		}
+	}
+}
+
+// A database of the other tool is named.
+func TestOtherDatabase(t *testing.T) {
 	_, _, _, err := read(t, RPD(), build(t, "CREATE TABLE rocpd_kernel_dispatch_00 (id INTEGER)"))
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "--output-format json") {
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "--from rocpd") {
+		t.Errorf("error %v", err)
+	}
+	_, _, _, err = read(t, ROCPD(), build(t, "CREATE TABLE rocpd_api (id INTEGER)"))
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "--from rpd") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -179,7 +218,7 @@ func TestSniff(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if RPD().Sniff(s.Head) || JSON().Sniff(s.Head) {
+		if RPD().Sniff(s.Head) || ROCPD().Sniff(s.Head) || JSON().Sniff(s.Head) {
 			t.Errorf("%s: claimed", row[1])
 		}
 		s.Close()
@@ -194,6 +233,31 @@ func FuzzJSON(f *testing.F) {
 		JSON().Sniff(data)
 		if _, _, _, err := read(t, JSON(), data); err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %q", err)
+		}
+	})
+}
+
+// FuzzDatabase changes bytes of a small database of each sort.
+func FuzzDatabase(f *testing.F) {
+	var whole [2][]byte
+	for i, name := range []string{"calls.sql", "rocpd.sql"} {
+		script, _, _ := split(f, name)
+		whole[i] = build(f, "PRAGMA page_size = 512;\n"+script)
+	}
+	f.Add(false, uint32(20000), []byte{0xff, 0xff})
+	f.Add(true, uint32(3000), []byte("rocpd_"))
+	f.Fuzz(func(t *testing.T, other bool, at uint32, with []byte) {
+		i := 0
+		if other {
+			i = 1
+		}
+		data := slices.Clone(whole[i])
+		copy(data[int(at)%len(data):], with)
+		for _, format := range []importer.Format{RPD(), ROCPD()} {
+			format.Sniff(data)
+			if _, _, _, err := read(t, format, data); err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %q", err)
+			}
 		}
 	})
 }

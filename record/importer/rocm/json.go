@@ -71,8 +71,7 @@ func openJSON(in importer.Input, o importer.Options) (importer.Reader, error) {
 	r := &reader{name: in.Name, limit: &limited{r: in.R, left: maxMember}}
 	r.dec = json.NewDecoder(r.limit)
 	r.dec.UseNumber()
-	// rocprofiler-sdk does not say in the file which clock it read.
-	r.meta = event.Meta{Format: "rocprofv3-json", Clock: event.ClockUnknown}
+	r.meta = event.Meta{Format: "rocprofv3-json", Clock: sdkClock}
 	if o.Clock != "" {
 		r.meta.Clock = o.Clock
 	}

@@ -1,5 +1,6 @@
 // Package rocm imports what ROCm's profilers write: the SQLite file of
-// rpd_tracer (rocmProfileData), and the JSON results of rocprofv3
+// rpd_tracer (rocmProfileData), the SQLite database of rocprofv3 and rocprof-sys
+// (rocpd, the default since ROCm 7), and the JSON results of rocprofv3
 // (--output-format json).
 package rocm
 
@@ -18,9 +19,21 @@ func RPD() importer.Format {
 		Name:  "rpd",
 		Title: "ROCm rpd_tracer SQLite file (.rpd)",
 		Sniff: func(head []byte) bool {
-			return sqlitefile.Sniff(head) && bytes.Contains(head, []byte("rocpd_"))
+			return sqlitefile.Sniff(head) && bytes.Contains(head, []byte("rocpd_")) && !bytes.Contains(head, []byte("rocpd_info_"))
 		},
 		Open: openRPD,
+	}
+}
+
+// ROCPD returns the format of rocprofv3's and rocprof-sys's own database.
+func ROCPD() importer.Format {
+	return importer.Format{
+		Name:  "rocpd",
+		Title: "ROCm rocprofv3 and rocprof-sys database (rocpd)",
+		Sniff: func(head []byte) bool {
+			return sqlitefile.Sniff(head) && bytes.Contains(head, []byte("rocpd_info_"))
+		},
+		Open: openROCPD,
 	}
 }
 

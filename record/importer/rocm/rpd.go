@@ -12,7 +12,7 @@ import (
 	"github.com/gpurec/gpurec/record/importer/sqlitefile"
 )
 
-// rpd reads a file of rpd_tracer. Calls, work on devices and samples are read
+// rpd reads a file of rpd_tracer; of rocpd files it holds what is the same. Calls, work on devices and samples are read
 // side by side, the earliest first. What a call launched stands in tables of
 // its number (rocpd_kernelapi, rocpd_copyapi), which are read along with the
 // calls; which call launched a piece of work stands in rocpd_api_ops, which is
@@ -28,6 +28,8 @@ type rpd struct {
 	cursors []*cursor
 	kernels *side
 	copies  *side
+	sides   []*side
+	first   []event.Event // who is there
 	obj     args.Object
 	failed  error
 }
@@ -36,7 +38,7 @@ type rpd struct {
 type cursor struct {
 	table string
 	rows  *sqlitefile.Rows
-	make  func(r *rpd, rows *sqlitefile.Rows) event.Event
+	make  func(r *rpd, rows *sqlitefile.Rows) event.Event // no kind: the row is no event
 	next  event.Event
 }
 
@@ -56,19 +58,28 @@ const (
 )
 
 func openRPD(in importer.Input, o importer.Options) (importer.Reader, error) {
+	// rpd_tracer stamps calls with CLOCK_MONOTONIC (rpd_tracer/Utility.h), and
+	// roctracer brings the times of devices to it.
+	r, err := openFile(in, o, event.Meta{Format: "rpd", Clock: event.ClockMonotonic})
+	if err != nil {
+		return nil, err
+	}
+	if r.file.Tables["rocpd_api"] == nil && r.file.Tables["rocpd_op"] == nil {
+		r.file.Close()
+		return nil, &importer.Error{Name: in.Name, Offset: -1, Err: errors.New("holds neither rocpd_api nor rocpd_op, so it is no file of rpd_tracer"),
+			Remedy: "if it is rocprofv3's own database, name it: --from rocpd"}
+	}
+	r.prepare()
+	return r, nil
+}
+
+// openFile opens the database.
+func openFile(in importer.Input, o importer.Options, m event.Meta) (*rpd, error) {
 	f, err := sqlitefile.Open(in)
 	if err != nil {
 		return nil, err
 	}
-	r := &rpd{name: in.Name, file: f, strings: map[int64]string{}, launch: map[int64]int64{}}
-	if f.Tables["rocpd_api"] == nil && f.Tables["rocpd_op"] == nil {
-		f.Close()
-		return nil, &importer.Error{Name: in.Name, Offset: -1, Err: errors.New("holds neither rocpd_api nor rocpd_op, so it is no file of rpd_tracer (rocprofv3's own rocpd files are not read)"),
-			Remedy: "let rocprofv3 write JSON: rocprofv3 --output-format json; or convert the file: rocpd convert -i FILE --output-format pftrace"}
-	}
-	// rpd_tracer stamps calls with CLOCK_MONOTONIC (rpd_tracer/Utility.h), and
-	// roctracer brings the times of devices to it.
-	r.meta = event.Meta{Format: "rpd", Clock: event.ClockMonotonic}
+	r := &rpd{name: in.Name, file: f, strings: map[int64]string{}, launch: map[int64]int64{}, meta: m}
 	if o.Clock != "" {
 		r.meta.Clock = o.Clock
 	}
@@ -76,7 +87,6 @@ func openRPD(in importer.Input, o importer.Options) (importer.Reader, error) {
 		r.count.AddAt(&AnomalyDamaged, 1, fmt.Sprintf("%d bytes are missing at the end", f.Missing))
 		r.failed = &importer.Error{Name: in.Name, Offset: -1, Err: fmt.Errorf("the file is cut: %d bytes are missing at its end", f.Missing), Remedy: "copy it again; what is whole of its tables is kept"}
 	}
-	r.prepare()
 	return r, nil
 }
 
@@ -122,21 +132,13 @@ func (r *rpd) prepare() {
 	}
 	r.kernels = r.side("rocpd_kernelapi", kernelAPICols)
 	r.copies = r.side("rocpd_copyapi", copyAPICols)
+	r.sides = []*side{r.kernels, r.copies}
 	r.start("rocpd_api", []string{"start", "end", "id", "pid", "tid", "apiName_id", "args_id"}, (*rpd).api)
 	r.start("rocpd_op", []string{"start", "end", "id", "gpuId", "queueId", "sequenceId", "description_id", "opType_id"}, (*rpd).op)
 	r.start("rocpd_monitor", []string{"start", "end", "deviceType", "deviceId", "monitorType", "value"}, (*rpd).monitor)
 	known := map[string]bool{"rocpd_string": true, "rocpd_ustring": true, "rocpd_metadata": true, "rocpd_api_ops": true, "rocpd_kernelapi": true,
 		"rocpd_copyapi": true, "rocpd_api": true, "rocpd_op": true, "rocpd_monitor": true}
-	for n := range r.file.Tables {
-		if known[n] || strings.HasPrefix(n, "sqlite_") {
-			continue
-		}
-		c, err := r.file.Count(n)
-		if err != nil {
-			r.damaged(n, c, err)
-		}
-		r.count.AddAt(&AnomalyNotRead, uint64(c), "table "+n)
-	}
+	r.leftOut(known)
 }
 
 func cut(s string) string {
@@ -175,6 +177,11 @@ func (r *rpd) damaged(table string, row int64, err error) {
 
 func (r *rpd) start(table string, cols []string, do func(*rpd, *sqlitefile.Rows) event.Event) {
 	rows, err := r.file.Rows(table, cols...)
+	r.begin(table, rows, err, do)
+}
+
+// begin goes to the first row of a table.
+func (r *rpd) begin(table string, rows *sqlitefile.Rows, err error, do func(*rpd, *sqlitefile.Rows) event.Event) {
 	if err != nil {
 		r.damaged(table, 0, err)
 		return
@@ -186,15 +193,18 @@ func (r *rpd) start(table string, cols []string, do func(*rpd, *sqlitefile.Rows)
 }
 
 func (r *rpd) advance(c *cursor) bool {
-	ok, err := c.rows.Next()
-	if err != nil {
-		r.damaged(c.table, c.rows.Read, err)
+	for {
+		ok, err := c.rows.Next()
+		if err != nil {
+			r.damaged(c.table, c.rows.Read, err)
+		}
+		if !ok {
+			return false
+		}
+		if c.next = c.make(r, c.rows); c.next.Kind != event.KindUnknown {
+			return true
+		}
 	}
-	if !ok {
-		return false
-	}
-	c.next = c.make(r, c.rows)
-	return true
 }
 
 // side opens a table of further facts at its first row.
@@ -231,6 +241,11 @@ func (r *rpd) to(table string, s *side, id int64) bool {
 // Next fills b with events; see [event.Source].
 func (r *rpd) Next(b *event.Batch) error {
 	b.Reset()
+	if n := min(len(r.first), event.DefaultBatch); n > 0 {
+		b.Events = append(b.Events, r.first[:n]...)
+		r.first = r.first[n:]
+		return nil
+	}
 	for len(b.Events) < event.DefaultBatch && len(r.cursors) > 0 {
 		best := 0
 		for i, c := range r.cursors {
@@ -282,7 +297,7 @@ func (r *rpd) Close() error {
 	for _, c := range r.cursors {
 		c.rows.Close()
 	}
-	for _, s := range []*side{r.kernels, r.copies} {
+	for _, s := range r.sides {
 		if s != nil && s.rows != nil {
 			s.rows.Close()
 		}

@@ -304,6 +304,47 @@ func (f *File) Rows(table string, columns ...string) (*Rows, error) {
 	return f.query(context.Background(), "SELECT "+strings.Join(list, ", ")+" FROM "+identifier(table))
 }
 
+// Join says which row of another table belongs to each row of a table: the one
+// whose number (INTEGER PRIMARY KEY) stands in the column Ref. A row without
+// one, and a table without numbers, reads as NULL.
+type Join struct {
+	Ref     string
+	Table   string
+	Columns []string
+}
+
+// Joined is Rows with columns of another table behind the table's own, in the
+// order of the column order, "" for that in which they stand. What is put in
+// order is held in temporary files.
+func (f *File) Joined(table string, columns []string, j Join, order string) (*Rows, error) {
+	t, o := f.Tables[table], f.Tables[j.Table]
+	if t == nil {
+		return &Rows{}, nil
+	}
+	var list []string
+	add := func(t *Table, alias string, columns []string) {
+		for _, c := range columns {
+			if t.Has(c) {
+				list = append(list, alias+"."+identifier(c))
+			} else {
+				list = append(list, "NULL")
+			}
+		}
+	}
+	add(t, "a", columns)
+	q := " FROM " + identifier(table) + " a"
+	if o != nil && o.key != "" && t.Has(j.Ref) {
+		add(o, "b", j.Columns)
+		q += " LEFT JOIN " + identifier(j.Table) + " b ON b." + identifier(o.key) + " = a." + identifier(j.Ref)
+	} else {
+		add(nil, "", j.Columns)
+	}
+	if t.Has(order) {
+		q += " ORDER BY a." + identifier(order)
+	}
+	return f.query(context.Background(), "SELECT "+strings.Join(list, ", ")+q)
+}
+
 func (f *File) query(ctx context.Context, query string) (*Rows, error) {
 	r, err := f.q.QueryContext(ctx, query, nil)
 	if err != nil {
