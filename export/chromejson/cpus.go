@@ -34,6 +34,9 @@ func (p *pen) Switch(s *picture.Switch) {
 	}
 }
 
+// stillRuns stands in place of the state of a thread that has not left its CPU.
+const stillRuns = "\x00"
+
 func (p *pen) newCPU(cpu int64) {
 	c := &p.cpus
 	if c.proc == nil {
@@ -59,7 +62,9 @@ func (p *pen) ran(end int64, state string) {
 	p.out = appendInt(p.out, c.held.Next)
 	p.out = append(p.out, `,"prio":`...)
 	p.out = appendInt(p.out, c.held.NextPrio)
-	if state != "" {
+	if state == stillRuns {
+		p.out = append(p.out, `,"end":"after_stop"`...)
+	} else if state != "" {
 		p.out = append(p.out, `,"end_state":`...)
 		p.out = appendString(p.out, state)
 	}
@@ -83,7 +88,7 @@ func (p *pen) SchedDone() {
 
 func (p *pen) lastRuns() {
 	if p.cpus.on {
-		p.ran(p.scene.End, "")
+		p.ran(p.scene.End, stillRuns)
 	}
 }
 

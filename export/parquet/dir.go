@@ -28,6 +28,9 @@ func newOutputDir(path string) (*outputDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
+	if err := ownLink(final); err != nil {
+		return nil, fmt.Errorf("write %s: %w", filepath.Clean(path), err)
+	}
 	// A link stays, what it points to is replaced.
 	if real, err := filepath.EvalSymlinks(final); err == nil {
 		final = real
@@ -36,6 +39,19 @@ func newOutputDir(path string) (*outputDir, error) {
 		return nil, fmt.Errorf("write %s: %w", filepath.Clean(path), export.PlainError(err))
 	}
 	return &outputDir{final: final}, nil
+}
+
+// ownLink refuses the link of another user: who may make links here could lead
+// root's export anywhere.
+func ownLink(path string) error {
+	st, err := os.Lstat(path)
+	if err != nil || st.Mode()&fs.ModeSymlink == 0 {
+		return nil // what there is to say comes when it is written
+	}
+	if s, ok := st.Sys().(*syscall.Stat_t); ok && s.Uid != 0 && int(s.Uid) != os.Geteuid() {
+		return fmt.Errorf("is a symbolic link of user %d: not followed", s.Uid)
+	}
+	return nil
 }
 
 // replaceable says why what stands at dir must not be replaced, if so.

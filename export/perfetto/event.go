@@ -152,7 +152,11 @@ func valid(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	var b strings.Builder // not ToValidUTF8, which takes several such bytes for one
+	for _, r := range s {
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 func (w *pen) intern(t *table, s string) uint64 {

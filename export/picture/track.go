@@ -37,23 +37,21 @@ type lanes struct {
 	limit  int    // 0: none
 	parts  string // [Track.Parts]
 	tracks []*Track
-	ends   []int64
+	ends   laneEnds
 }
 
 // take returns the first lane that is free from start on and books it to end.
 // It returns -1 if there is none and the limit is reached.
 func (l *lanes) take(start, end int64) int {
-	for i, e := range l.ends {
-		if e <= start {
-			l.ends[i] = end
-			return i
+	i := l.ends.firstFree(start)
+	if i < 0 {
+		if l.limit > 0 && l.ends.n >= l.limit {
+			return -1
 		}
+		i = l.ends.n
 	}
-	if l.limit > 0 && len(l.ends) >= l.limit {
-		return -1
-	}
-	l.ends = append(l.ends, end)
-	return len(l.ends) - 1
+	l.ends.book(i, end)
+	return i
 }
 
 // track returns the track of a lane.
