@@ -473,7 +473,7 @@ func TestNames(t *testing.T) {
 		{ID: 2, PID: num(3), TID: num(3), Name: long, StartNS: at(20), EndNS: at(30), EndKind: "returned", KernelName: "k\x00\n" + long},
 	}}
 	rep := read(t, rows, summary(0, 100))
-	if rep.Slices[0].Name != "bad\uFFFDname" {
+	if rep.Slices[0].Name != "bad\uFFFD\uFFFDname" {
 		t.Errorf("name %q", rep.Slices[0].Name)
 	}
 	if rep.Slices[1].Name != long || rep.Slices[1].Str("kernel_name") != "k\x00\n"+long {
