@@ -282,3 +282,25 @@ func TestStateIsBounded(t *testing.T) {
 		t.Errorf("%d bytes held", r.state)
 	}
 }
+
+// A trace that begins with a packet longer than what is looked at is recognised
+// all the same: by the field that begins it.
+func TestSniffLongFirstPacket(t *testing.T) {
+	long := bytes.Repeat([]byte{1}, 200<<10)
+	for name, c := range map[string]struct {
+		packet []byte
+		want   bool
+	}{
+		"compressed packets":           {protowire.AppendBytes(protowire.AppendTag(nil, 50, protowire.BytesType), long), true},
+		"ftrace events":                {protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), long), true},
+		"a sequence, then events":      {protowire.AppendBytes(protowire.AppendTag([]byte{10 << 3, 1}, 1, protowire.BytesType), long), true},
+		"a field that no packet has":   {protowire.AppendBytes(protowire.AppendTag(nil, 77, protowire.BytesType), long), false},
+		"longer than its packet":       {append(protowire.AppendVarint(protowire.AppendTag(nil, 50, protowire.BytesType), 1<<30), long...), false},
+		"a number where bytes must be": {append(protowire.AppendVarint(protowire.AppendTag(nil, 50, protowire.VarintType), 1), long...), false},
+	} {
+		data := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), c.packet)
+		if got := sniff(data[:64<<10]); got != c.want {
+			t.Errorf("%s: recognised: %v", name, got)
+		}
+	}
+}

@@ -189,7 +189,8 @@ func (r *reader) unknownEvent(at *ftrace.Head, num uint32, spec *ftraceSpec, b [
 		default:
 			o.Uint(key, f.v)
 		}
-		if o.Len() > maxArgBytes {
+		if o.Len() > maxArgBytes && len(m.b) > 0 {
+			r.noteAt(&AnomalyFieldNotKept, 1, "fields of %s beyond %d bytes", name, maxArgBytes)
 			break
 		}
 	}

@@ -76,13 +76,19 @@ func texts(m map[uint32]*ftraceSpec) {
 		237: {"sched_process_exec", []string{"filename", "pid", "old_pid"}},
 		238: {"sched_process_exit", []string{"comm", "pid", "tgid", "prio"}},
 		239: {"sched_process_fork", []string{"parent_comm", "parent_pid", "child_comm", "child_pid"}},
+		332: {"gpu_frequency", []string{"gpu_id", "state"}},
 		340: {"gpu_mem_total", []string{"gpu_id", "pid", "size"}},
 		468: {"virtio_gpu_cmd_queue", virtioFields},
 		469: {"virtio_gpu_cmd_response", virtioFields},
+		488: {"gpu_work_period", []string{"gpu_id", "uid", "start_time_ns", "end_time_ns", "total_active_duration_ns"}},
+		534: {"adreno_cmdbatch_queued", []string{"id", "timestamp", "queued", "flags", "prio:d"}},
+		535: {"adreno_cmdbatch_submitted", []string{"id", "timestamp", "inflight:d", "flags", "ticks", "secs", "usecs", "prio:d"}},
+		537: {"adreno_cmdbatch_retired", []string{"id", "timestamp", "inflight:d", "recovery", "flags", "start", "retire", "prio:d"}},
 	} {
 		fields := s.fields
 		m[num] = &ftraceSpec{name: s.name, source: s.name, text: func(r *reader, b, body []byte) []byte { return pairText(b, fields, body) }}
 	}
+	m[409] = &ftraceSpec{name: "drm_vblank_event", source: "drm:drm_vblank_event", text: vblankText}
 	m[329] = &ftraceSpec{name: "sys_enter", source: "raw_syscalls:sys_enter", text: sysEnterText}
 	m[330] = &ftraceSpec{name: "sys_exit", source: "raw_syscalls:sys_exit", text: sysExitText}
 }
@@ -106,9 +112,7 @@ func names(m map[uint32]*ftraceSpec) {
 	add(313, "kmem:rss_stat", "member", "size", "curr", "mm_id")
 	add(324, "signal:signal_deliver", "code", "sa_flags", "sig")
 	add(325, "signal:signal_generate", "code", "comm", "group", "pid", "result", "sig")
-	add(332, "power:gpu_frequency", "gpu_id", "state")
 	add(341, "thermal:thermal_temperature", "id", "temp", "temp_prev", "thermal_zone")
-	add(409, "drm:drm_vblank_event", "crtc", "high_prec", "seq", "time")
 	add(410, "drm:drm_vblank_event_delivered", "crtc", "file", "seq")
 	add(470, "mali:mali_KCPU_CQS_SET", "id", "info_val1", "info_val2", "kctx_id", "kctx_tgid")
 	add(471, "mali:mali_KCPU_CQS_WAIT_START", "id", "info_val1", "info_val2", "kctx_id", "kctx_tgid")
@@ -116,13 +120,9 @@ func names(m map[uint32]*ftraceSpec) {
 	add(473, "mali:mali_KCPU_FENCE_SIGNAL", "info_val1", "info_val2", "kctx_tgid", "kctx_id", "id")
 	add(474, "mali:mali_KCPU_FENCE_WAIT_START", "info_val1", "info_val2", "kctx_tgid", "kctx_id", "id")
 	add(475, "mali:mali_KCPU_FENCE_WAIT_END", "info_val1", "info_val2", "kctx_tgid", "kctx_id", "id")
-	add(488, "power:gpu_work_period", "gpu_id", "uid", "start_time_ns", "end_time_ns", "total_active_duration_ns")
 	add(491, "sched:sched_migrate_task", "comm", "pid", "prio", "orig_cpu", "dest_cpu")
 	add(509, "kgsl:kgsl_gpu_frequency", "gpu_freq", "gpu_id")
-	add(534, "kgsl:adreno_cmdbatch_queued", "id", "timestamp", "queued", "flags", "prio")
-	add(535, "kgsl:adreno_cmdbatch_submitted", "id", "timestamp", "inflight", "flags", "ticks", "secs", "usecs", "prio")
 	add(536, "kgsl:adreno_cmdbatch_sync", "id", "timestamp", "ticks", "prio")
-	add(537, "kgsl:adreno_cmdbatch_retired", "id", "timestamp", "inflight", "recovery", "flags", "start", "retire", "prio")
 }
 
 // printText is the text of trace_marker: {ip 1, buf 2}, or {trace_name 2, trace_begin 3} of old.
@@ -157,6 +157,21 @@ func pairText(b []byte, fields []string, body []byte) []byte {
 		n++
 	}
 	return b
+}
+
+// vblankText is "crtc=0, seq=1, time=2, high-prec=true" from {crtc 1, high_prec 2, seq 3, time 4}.
+func vblankText(_ *reader, b, body []byte) []byte {
+	var f field
+	var v [5]uint64
+	for m := (message{b: body}); m.next(&f); {
+		if f.num < uint32(len(v)) && f.wire == wireVarint {
+			v[f.num] = f.v
+		}
+	}
+	b = strconv.AppendInt(append(b, "crtc="...), int64(v[1]), 10)
+	b = strconv.AppendUint(append(b, ", seq="...), v[3], 10)
+	b = strconv.AppendInt(append(b, ", time="...), int64(v[4]), 10)
+	return strconv.AppendBool(append(b, ", high-prec="...), v[2] != 0)
 }
 
 // sysEnterText is "NR 16 (3, c0306440, …)" from {id 1, args 2}.

@@ -32,18 +32,44 @@ func sniff(head []byte) bool {
 		}
 		msg := message{b: body}
 		var f field
+		last := msg.b
 		for msg.next(&f) {
-			w, ok := packetFields[f.num]
-			if !ok && (f.num < 200 && n == 0 || f.wire == wireFixed32) || ok && w != f.wire {
+			if !fits(&f, n == 0) {
 				return false
 			}
 			fields++
+			last = msg.b
 		}
 		if msg.bad && whole {
 			return false
 		}
+		if msg.bad && sniffCut(last, size-uint64(len(body)-len(last)), n == 0) {
+			fields++
+		}
 	}
 	return fields > 0
+}
+
+// fits reports whether a field may be one of a packet; first: of the first one.
+func fits(f *field, first bool) bool {
+	w, ok := packetFields[f.num]
+	return ok && w == f.wire || !ok && (f.num >= 200 || !first) && f.wire != wireFixed32
+}
+
+// sniffCut reports whether head, the beginning of a packet's last size bytes,
+// begins a field that is longer than head: many compressed packets, or events of
+// one CPU.
+func sniffCut(head []byte, size uint64, first bool) bool {
+	tag, n := uvarint(head)
+	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {
+		return false
+	}
+	f := field{num: uint32(tag >> 3), wire: uint8(tag & 7)}
+	if _, known := packetFields[f.num]; !known || f.wire != wireBytes || !fits(&f, first) {
+		return false
+	}
+	long, m := uvarint(head[n:])
+	return m > 0 && uint64(n+m) <= size && long <= size-uint64(n+m)
 }
 
 // sniffText reports whether head begins the text form: comments, then a packet.
