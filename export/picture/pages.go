@@ -30,11 +30,13 @@ type page struct {
 	mem         []uint64 // nil: it is on file
 	off         int64    // its place there; -1 if it was never written
 	dirty, used bool
+	spare       *[][]uint64 // where mem goes when it is dropped
 }
 
 const (
 	pageBytes  = 32 << 10
 	leastPages = 64 // more than there are tables
+	maxSpare   = 2  // pages without content that a table keeps
 )
 
 func (p *page) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&p.mem[0])), len(p.mem)*8) }
@@ -45,7 +47,12 @@ func (s *pages) load(p *page, words int) {
 	for s.held+n > s.budget && len(s.resident) > s.least && s.err == nil {
 		s.evict()
 	}
-	p.mem = make([]uint64, words)
+	if last := len(*p.spare) - 1; last >= 0 {
+		p.mem, *p.spare = (*p.spare)[last], (*p.spare)[:last]
+		clear(p.mem)
+	} else {
+		p.mem = make([]uint64, words)
+	}
 	s.held += n
 	s.resident = append(s.resident, p)
 	if p.off < 0 || s.err != nil {
@@ -72,6 +79,9 @@ func (s *pages) evict() {
 		return
 	}
 	s.held -= int64(len(p.mem)) * 8
+	if len(*p.spare) < maxSpare {
+		*p.spare = append(*p.spare, p.mem)
+	}
 	p.mem, p.dirty = nil, false
 	last := len(s.resident) - 1
 	s.resident[s.hand], s.resident[last] = s.resident[last], nil
@@ -128,6 +138,7 @@ type table[T any] struct {
 	byPage map[correlate.ID]*page
 	last   *page
 	at     correlate.ID // number of last
+	spare  [][]uint64
 }
 
 func (t *table[T]) init(s *pages) {
@@ -177,7 +188,7 @@ func (t *table[T]) page(n correlate.ID, create bool) *page {
 		if !create {
 			return nil
 		}
-		p = &page{off: -1}
+		p = &page{off: -1, spare: &t.spare}
 		t.byPage[n] = p
 	}
 	if p.mem == nil {

@@ -136,24 +136,24 @@ func sorterOf[T any](s *rowSorters, dir string, span func(*T) (start, end, depth
 	return t
 }
 
-// fit spills the largest sorters until all together are within the budget.
+// fit spills the sorters when all together are beyond the budget: all of any
+// size at once, since a sorter keeps the memory of its rows for those to come.
 func (s *rowSorters) fit() error {
-	for {
-		var sum int64
-		largest := s.all[0]
-		for _, t := range s.all {
-			sum += t.Bytes()
-			if t.Bytes() > largest.Bytes() {
-				largest = t
+	var sum int64
+	for _, t := range s.all {
+		sum += t.Bytes()
+	}
+	if sum <= s.budget {
+		return nil
+	}
+	for _, t := range s.all {
+		if t.Bytes() > s.budget/int64(2*len(s.all)) {
+			if err := t.Spill(); err != nil {
+				return err
 			}
 		}
-		if sum <= s.budget || largest.Bytes() == 0 {
-			return nil
-		}
-		if err := largest.Spill(); err != nil {
-			return err
-		}
 	}
+	return nil
 }
 
 func (s *rowSorters) close() error {
