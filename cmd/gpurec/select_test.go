@@ -32,7 +32,7 @@ func TestExportSelection(t *testing.T) {
 		"include": {[]string{"--include", "jobs"}, "left_out_kind", []string{"ioctl", "gpu_idle"}, []string{"job.running", "job.queued"}},
 		"window":  {[]string{"--from-time", "100ms", "--to-time", "200ms"}, "left_out_time", nil, nil},
 		"process": {[]string{"--process", "gpurec"}, "left_out_process", []string{"job.running"}, []string{"gpu_idle"}},
-		"size":    {[]string{"--max-output", "60K"}, "left_out_size", nil, []string{"job.running", "job.queued", "gpu_idle"}},
+		"size":    {[]string{"--max-output", "52K"}, "left_out_size", nil, []string{"job.running", "job.queued", "gpu_idle"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "x.pftrace")
@@ -80,7 +80,7 @@ func TestMaxOutput(t *testing.T) {
 	for _, c := range []struct {
 		out string
 		max int64
-	}{{"a.pftrace", 60 << 10}, {"a.pftrace", 40 << 10}, {"a.pftrace.gz", 14 << 10}, {"a.json", 120 << 10}, {"a/", 110 << 10}} {
+	}{{"a.pftrace", 52 << 10}, {"a.pftrace", 40 << 10}, {"a.pftrace.gz", 9 << 10}, {"a.json", 120 << 10}, {"a/", 110 << 10}} {
 		out := filepath.Join(dir, c.out)
 		if strings.HasSuffix(c.out, "/") {
 			out += "/"

@@ -44,7 +44,9 @@ type table struct {
 }
 
 // pen is a [picture.Pen]: it writes the TrackEvents of sequence 2, one at a
-// time, and before each what it needs: descriptors and interned strings.
+// time, and before each what it needs: descriptors and interned strings. Times of
+// the sequence are the differences to the packet before, on a clock of its own
+// (docs/adr/007-incremental-clock.md).
 type pen struct {
 	out      *packets
 	tracks   trackWriter
@@ -67,6 +69,7 @@ type pen struct {
 	dict     []byte
 	sub      []byte
 	t        int64
+	last     int64 // time of the last packet of the sequence
 }
 
 var _ picture.StagePen = (*pen)(nil)
@@ -93,35 +96,69 @@ func (w *pen) start(typ byte, track uint64, t int64) {
 	if w.interned > maxInterned || w.bytes > maxInternedBytes {
 		w.forget()
 	}
+	if w.fresh {
+		w.restart(t)
+	}
 	w.t = t
 	w.in = w.in[:0]
 	w.ev = append(w.ev[:0], teType<<3, typ, teTrack<<3)
 	w.ev = binary.AppendUvarint(w.ev, track)
 }
 
+// clockDelta is the clock of the events' sequence: a time is what to add to the
+// time before.
+const clockDelta = 64
+
+// restart begins the sequence, or begins it anew: its clock, and that packets
+// without a word go by it.
+func (w *pen) restart(t int64) {
+	p := w.out
+	at := max(p.ts(t), 1) // a clock that reads 0 is none
+	w.fresh, w.last = false, int64(at)-p.base
+	clock := func(id uint64) []byte { return appendUint(appendUint(nil, 1, id), 2, at) }
+	snap := appendBytes(nil, 1, clock(clockBoottime))
+	snap = appendBytes(snap, 1, appendUint(clock(clockDelta), 3, 1))
+	snap = appendUint(snap, 2, clockBoottime)
+	p.buf = append(p.buf[:0], fieldSequence<<3, seqEvents, fieldFlags<<3, flagCleared)
+	p.buf = appendBytes(p.buf, fieldClockSnapshot, snap)
+	p.buf = appendBytes(p.buf, fieldDefaults, appendUint(nil, fieldTimestampClock, clockDelta))
+	p.send()
+}
+
+// appendTime ends a packet: its time is the last field, so that what events of
+// a track have in common stands together, which compresses better.
+func (w *pen) appendTime(b []byte, t int64) []byte {
+	if t < w.last { // not on a clock that only rises
+		b = binary.AppendUvarint(append(b, fieldTimestamp<<3), w.out.ts(t))
+		return appendUint(b, fieldTimestampClock, clockBoottime)
+	}
+	d := uint64(t - w.last)
+	w.last = t
+	return binary.AppendUvarint(append(b, fieldTimestamp<<3), d)
+}
+
+// eventHead is what all packets of the sequence begin with.
+const eventHead = "\x50\x02\x68\x02" // sequence, flags: see [seqEvents], [flagNeeds]
+
 // Done writes the event. All lengths are known: the packet is put together in
 // the output, with one copy.
 func (w *pen) Done() {
-	flags := byte(flagNeeds)
-	if w.fresh {
-		flags, w.fresh = flagCleared, false
-	}
 	p := w.out
-	var h [20]byte
-	head := p.appendHead(h[:0], seqEvents, flags, w.t)
-	n := len(head) + 1 + uvarintLen(uint64(len(w.ev))) + len(w.ev)
+	var tail [24]byte
+	end := w.appendTime(tail[:0], w.t)
+	n := len(eventHead) + 1 + uvarintLen(uint64(len(w.ev))) + len(w.ev) + len(end)
 	if len(w.in) > 0 {
 		n += 1 + uvarintLen(uint64(len(w.in))) + len(w.in)
 	}
 	b := binary.AppendUvarint(append(p.out, 1<<3|2), uint64(n))
-	b = append(b, head...)
-	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2), uint64(len(w.ev)))
-	b = append(b, w.ev...)
+	b = append(b, eventHead...)
 	if len(w.in) > 0 {
 		b = binary.AppendUvarint(append(b, fieldInterned<<3|2), uint64(len(w.in)))
 		b = append(b, w.in...)
 	}
-	p.out = b
+	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2), uint64(len(w.ev)))
+	b = append(b, w.ev...)
+	p.out = append(b, end...)
 	p.sent()
 }
 
@@ -320,17 +357,17 @@ func (w *pen) Colour(s []byte) {
 // End implements [picture.Pen].
 func (w *pen) End(t *picture.Track, at int64) {
 	if w.fresh {
-		w.start(typeEnd, t.ID, at)
-		w.Done()
-		return
+		w.restart(at)
 	}
-	// The commonest packet, at most 32 bytes, straight into the output.
+	// The commonest packet, at most 40 bytes, straight into the output.
 	p := w.out
 	i := len(p.out)
-	b := p.appendHead(append(p.out, 1<<3|2, 0), seqEvents, flagNeeds, at)
+	b := append(append(p.out, 1<<3|2, 0), eventHead...)
 	j := len(b)
 	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2, 0, teType<<3, typeEnd, teTrack<<3), t.ID)
-	b[j+1], b[i+1] = byte(len(b)-j-2), byte(len(b)-i-2)
+	b[j+1] = byte(len(b) - j - 2)
+	b = w.appendTime(b, at)
+	b[i+1] = byte(len(b) - i - 2)
 	p.out = b
 	p.sent()
 }

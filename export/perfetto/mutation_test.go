@@ -30,7 +30,28 @@ func twoJobs() *correlate.Rows {
 
 type trace []*pb.TracePacket
 
+// load returns a trace with times in BOOTTIME: packets can be moved.
 func load(t *testing.T) trace {
+	t.Helper()
+	p := loadAsIs(t)
+	now := uint64(0)
+	for _, x := range p {
+		switch {
+		case x.TracePacketDefaults != nil:
+			now, x.TracePacketDefaults = x.ClockSnapshot.Clocks[0].GetTimestamp(), nil
+		case x.TrackEvent != nil:
+			now += x.GetTimestamp()
+			x.Timestamp = proto.Uint64(now)
+		}
+	}
+	return p
+}
+
+func isStart(x *pb.TracePacket) bool {
+	return x.GetTrustedPacketSequenceId() == seqEvents && x.GetSequenceFlags() == flagCleared
+}
+
+func loadAsIs(t *testing.T) trace {
 	b, err := os.ReadFile(write(t, twoJobs(), summary(50, 1000)))
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +121,9 @@ func TestMutations(t *testing.T) {
 			p[0].ClockSnapshot.Clocks[0].ClockId = proto.Uint32(3)
 			return p
 		}},
-		{"clock without a snapshot", "clock", set(isEvent, func(x *pb.TracePacket) { x.TimestampClockId = proto.Uint32(64) })},
+		{"clock without a snapshot", "clock", set(isEvent, func(x *pb.TracePacket) { x.TimestampClockId = proto.Uint32(65) })},
 		{"no sequence flags", "flags", set(isBegin(300), func(x *pb.TracePacket) { x.SequenceFlags = nil })},
-		{"sequence never begun", "flags", set(isEvent, func(x *pb.TracePacket) { x.SequenceFlags = proto.Uint32(2) })},
+		{"sequence never begun", "flags", set(isStart, func(x *pb.TracePacket) { x.SequenceFlags = proto.Uint32(2) })},
 		{"no sequence id", "sequence", set(isEvent, func(x *pb.TracePacket) { x.TrustedPacketSequenceId = nil })},
 		{"descriptors among events", "sequence", set(isTrack("idle", 1), func(x *pb.TracePacket) { x.TrustedPacketSequenceId = proto.Uint32(2) })},
 		{"END lost", "nesting", remove(isEnd(190))},
@@ -207,6 +228,41 @@ func TestMutations(t *testing.T) {
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			p := m.change(t, load(t))
+			b, err := proto.Marshal(&pb.Trace{Packet: p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rep, err := check.Trace(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !rep.Has(m.rule) {
+				t.Errorf("not found; problems: %v", rep.Problems)
+			}
+		})
+	}
+	for _, m := range []struct {
+		name, rule string
+		change     func(start *pb.TracePacket, events trace)
+	}{
+		{"no snapshot of the sequence's clock", "clock", func(s *pb.TracePacket, _ trace) { s.ClockSnapshot.Clocks = s.ClockSnapshot.Clocks[:1] }},
+		{"a snapshot without sequence", "clock", func(s *pb.TracePacket, _ trace) { s.TrustedPacketSequenceId = nil }},
+		{"a clock that is not incremental", "order", func(s *pb.TracePacket, _ trace) { s.ClockSnapshot.Clocks[1].IsIncremental = nil }},
+		{"differences without their clock", "order", func(s *pb.TracePacket, _ trace) { s.TracePacketDefaults = nil }},
+		{"a difference too large", "duration", func(_ *pb.TracePacket, e trace) { e[20].Timestamp = proto.Uint64(e[20].GetTimestamp() + 1) }},
+		{"differences of two units", "duration", func(s *pb.TracePacket, _ trace) {
+			s.ClockSnapshot.Clocks[1].UnitMultiplierNs = proto.Uint64(2)
+		}},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			p := loadAsIs(t)
+			var events trace
+			for _, x := range p {
+				if x.TrackEvent != nil {
+					events = append(events, x)
+				}
+			}
+			m.change(p[p.first(t, isStart)], events)
 			b, err := proto.Marshal(&pb.Trace{Packet: p})
 			if err != nil {
 				t.Fatal(err)

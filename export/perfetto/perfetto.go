@@ -86,11 +86,17 @@ func (w *Writer) Slices() int64 { return w.pic.Slices() }
 // Size returns the bytes of the trace before compression.
 func (w *Writer) Size() int64 { return w.size }
 
+// gzipLevel is where more effort stops to pay (docs/adr/007-incremental-clock.md).
+const gzipLevel = 7
+
 func (w *Writer) write(sum *correlate.Summary) error {
 	if !strings.HasSuffix(w.path, ".gz") {
 		return w.draw(w.file, sum)
 	}
-	z := gzip.NewWriter(w.file)
+	z, err := gzip.NewWriterLevel(w.file, gzipLevel)
+	if err != nil {
+		return err
+	}
 	if err := w.draw(z, sum); err != nil {
 		return err
 	}

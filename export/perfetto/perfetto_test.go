@@ -597,7 +597,7 @@ func TestSnapshots(t *testing.T) {
 			}
 		}
 	}
-	if want := "6=50 3=40 1=1700000000000000000 6=900 3=890 1=1700000000000000850"; strings.Join(got, " ") != want {
+	if want := "6=50 3=40 1=1700000000000000000 6=900 3=890 1=1700000000000000850 6=50 64=50"; strings.Join(got, " ") != want {
 		t.Errorf("snapshots %v, want %s", got, want)
 	}
 }

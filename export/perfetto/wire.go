@@ -18,17 +18,19 @@ const (
 
 // Fields of TracePacket.
 const (
-	fieldFtrace        = 1
-	fieldProcessTree   = 2
-	fieldClockSnapshot = 6
-	fieldTimestamp     = 8
-	fieldSequence      = 10
-	fieldTrackEvent    = 11
-	fieldInterned      = 12
-	fieldFlags         = 13
-	fieldSystemInfo    = 45
-	fieldDescriptor    = 60
-	fieldGPUInfo       = 128
+	fieldFtrace         = 1
+	fieldProcessTree    = 2
+	fieldClockSnapshot  = 6
+	fieldTimestamp      = 8
+	fieldSequence       = 10
+	fieldTrackEvent     = 11
+	fieldInterned       = 12
+	fieldFlags          = 13
+	fieldSystemInfo     = 45
+	fieldTimestampClock = 58
+	fieldDefaults       = 59
+	fieldDescriptor     = 60
+	fieldGPUInfo        = 128
 )
 
 const (

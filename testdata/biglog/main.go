@@ -1,6 +1,7 @@
 // Command biglog makes a log of any size for measuring: it repeats logs one
-// after another, with times, fences, jobs and correlation ids counted on, until
-// the size is reached. Processes stay the same ones.
+// after another, with fences, jobs and correlation ids counted on, and the time
+// between two events up to an eighth longer, until the size is reached. Processes
+// stay the same ones. Equal inputs give equal logs.
 //
 //	go run ./testdata/biglog -size 1073741824 -o big.gpurec run.gpurec…
 package main
@@ -11,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 
 	"github.com/gpurec/gpurec/record/event"
@@ -37,7 +39,6 @@ var rising = []event.Field{event.FieldFenceSeqno, event.FieldHWFenceSeqno, event
 type part struct {
 	events []event.Event
 	start  event.Time
-	span   event.Time
 	step   uint64 // one more than the greatest of the rising fields
 }
 
@@ -64,14 +65,13 @@ func run(out string, size uint64, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	at, buf := parts[0].start, []event.Event(nil)
+	at, buf, r := parts[0].start, []event.Event(nil), rand.New(rand.NewPCG(1, 1))
 	for turn := uint64(0); w.Stats().Bytes < size; turn++ {
 		for _, p := range parts {
-			buf = p.shift(buf[:0], at, turn)
+			buf, at = p.shift(buf[:0], at, turn, r)
 			if err := w.Write(buf); err != nil {
 				return err
 			}
-			at += p.span
 		}
 	}
 	if err := w.Close(nil); err != nil {
@@ -84,20 +84,26 @@ func run(out string, size uint64, inputs []string) error {
 	return f.Close()
 }
 
-// shift appends the events of a turn. Processes, threads and devices are told
+// shift appends the events of a turn that begins at a time, and returns when the
+// next begins. Processes, threads and devices are told
 // and begin only in the first, and none ends.
-func (p *part) shift(to []event.Event, at event.Time, turn uint64) []event.Event {
+func (p *part) shift(to []event.Event, at event.Time, turn uint64, r *rand.Rand) ([]event.Event, event.Time) {
+	prev := p.start
 	for i := range p.events {
 		e := p.events[i]
+		gap := e.Time - prev
+		prev = e.Time
+		at += gap + event.Time(r.Int64N(int64(gap)/8+1))
+		by := at - e.Time
 		switch e.Kind {
 		case event.KindTask, event.KindProcess, event.KindThread, event.KindDevice:
 			if turn > 0 {
 				continue
 			}
 		}
-		e.Time += at - p.start
+		e.Time += by
 		if t := e.TimeOf(event.FieldStart); t.Known() {
-			e.SetTime(event.FieldStart, t+at-p.start)
+			e.SetTime(event.FieldStart, t+by)
 		}
 		for _, f := range rising {
 			if v, ok := e.Uint(f); ok {
@@ -106,7 +112,7 @@ func (p *part) shift(to []event.Event, at event.Time, turn uint64) []event.Event
 		}
 		to = append(to, e)
 	}
-	return to
+	return to, at + 1000
 }
 
 func load(path string) (*part, *event.Meta, error) {
@@ -141,7 +147,6 @@ func load(path string) (*part, *event.Meta, error) {
 		return nil, nil, fmt.Errorf("%s: no events", path)
 	}
 	p.start = p.events[0].Time
-	p.span = p.events[len(p.events)-1].Time - p.start + 1000
 	for i := range p.events {
 		for _, f := range rising {
 			if v, ok := p.events[i].Uint(f); ok {

@@ -142,7 +142,7 @@ type sequence struct {
 	cleared     bool
 	events      bool
 	descriptors bool
-	last        uint64
+	last        int64
 	cats        map[uint64]string
 	names       map[uint64]string
 	argNames    map[uint64]string
@@ -150,10 +150,20 @@ type sequence struct {
 	specs       map[uint64]string
 	contexts    map[uint64]string
 	kernels     map[uint64]string
+	clocks      map[uint32]*seqClock // those of 64 and above belong to a sequence
+	clock       uint32               // of packets that name none; 0: BOOTTIME
+}
+
+// seqClock is a clock of one sequence.
+type seqClock struct {
+	incremental bool
+	unit        int64 // ns
+	zero        int64 // what to add for BOOTTIME
+	last        int64 // of an incremental one
 }
 
 func (s *sequence) clear() {
-	s.cleared = true
+	s.cleared, s.clock = true, 0
 	s.cats, s.names = map[uint64]string{}, map[uint64]string{}
 	s.argNames, s.strs = map[uint64]string{}, map[uint64]string{}
 	s.specs, s.contexts, s.kernels = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
@@ -162,7 +172,7 @@ func (s *sequence) clear() {
 func (c *checker) sequence(id uint32) *sequence {
 	s := c.seqs[id]
 	if s == nil {
-		s = &sequence{}
+		s = &sequence{clocks: map[uint32]*seqClock{}}
 		c.seqs[id] = s
 	}
 	return s
@@ -175,39 +185,40 @@ func (c *checker) packet(p *pb.TracePacket) {
 	if c.rep.Packets == 1 && p.GetClockSnapshot() == nil {
 		c.problem("clock", "the first packet is no ClockSnapshot")
 	}
-	if s := p.GetClockSnapshot(); s != nil {
-		c.snapshot(p, s)
+	s := c.sequence(p.GetTrustedPacketSequenceId())
+	c.flags(p, s)
+	if d := p.TracePacketDefaults; d != nil && d.TimestampClockId != nil {
+		s.clock = d.GetTimestampClockId()
+	}
+	if x := p.GetClockSnapshot(); x != nil {
+		c.snapshot(p, x, s)
 		return
 	}
 	if p.TrustedPacketSequenceId == nil {
 		c.problem("sequence", "packet %d has no sequence id", c.rep.Packets)
 	}
-	s := c.sequence(p.GetTrustedPacketSequenceId())
-	c.flags(p, s)
 	if p.InternedData != nil {
 		c.interned(p.InternedData, s)
-	}
-	if p.TimestampClockId != nil && !c.clocks[p.GetTimestampClockId()] {
-		c.problem("clock", "packet %d: clock %d has no snapshot", c.rep.Packets, p.GetTimestampClockId())
 	}
 	if p.Timestamp == nil && p.FtraceEvents == nil { // the events of a bundle have their own
 		c.problem("time", "packet %d has no timestamp", c.rep.Packets)
 	}
+	at := c.time(p, s)
 	switch {
 	case p.TrackDescriptor != nil:
 		s.descriptors = true
 		c.descriptor(p.TrackDescriptor)
 	case p.TrackEvent != nil:
 		s.events = true
-		if p.GetTimestamp() < s.last {
-			c.problem("order", "packet %d: time %d after %d", c.rep.Packets, p.GetTimestamp(), s.last)
+		if at < s.last {
+			c.problem("order", "packet %d: time %d after %d", c.rep.Packets, at, s.last)
 		}
-		s.last = p.GetTimestamp()
-		c.event(int64(p.GetTimestamp()), p.TrackEvent, s)
+		s.last = at
+		c.event(at, p.TrackEvent, s)
 	case p.FtraceEvents != nil:
 		c.ftrace(p.FtraceEvents)
 	case p.GpuRenderStageEvent != nil:
-		c.stage(int64(p.GetTimestamp()), p.GpuRenderStageEvent, s)
+		c.stage(at, p.GpuRenderStageEvent, s)
 	case p.GpuInfo != nil:
 		c.gpus = len(p.GpuInfo.Gpus)
 	case p.SystemInfo != nil:
@@ -220,14 +231,54 @@ func (c *checker) packet(p *pb.TracePacket) {
 	}
 }
 
-func (c *checker) snapshot(p *pb.TracePacket, s *pb.ClockSnapshot) {
-	boot := false
+// time is the packet's time in BOOTTIME.
+func (c *checker) time(p *pb.TracePacket, s *sequence) int64 {
+	at, id := int64(p.GetTimestamp()), s.clock
+	if p.TimestampClockId != nil {
+		id = p.GetTimestampClockId()
+	}
+	if p.Timestamp == nil || id == 0 {
+		return at
+	}
+	k := s.clocks[id]
+	switch {
+	case id < 64:
+		if !c.clocks[id] {
+			c.problem("clock", "packet %d: clock %d has no snapshot", c.rep.Packets, id)
+		}
+		return at
+	case k == nil:
+		c.problem("clock", "packet %d: clock %d has no snapshot on its sequence", c.rep.Packets, id)
+		return at
+	case k.incremental:
+		k.last += at * k.unit
+		return k.zero + k.last
+	}
+	return k.zero + at*k.unit
+}
+
+func (c *checker) snapshot(p *pb.TracePacket, s *pb.ClockSnapshot, seq *sequence) {
+	boot, zero := false, int64(0)
 	for _, k := range s.Clocks {
 		if k.GetTimestamp() == 0 {
 			c.problem("clock", "clock %d of a snapshot reads 0", k.GetClockId())
 		}
 		c.clocks[k.GetClockId()] = true
-		boot = boot || k.GetClockId() == 6
+		if k.GetClockId() == 6 {
+			boot, zero = true, int64(k.GetTimestamp())
+		}
+	}
+	for _, k := range s.Clocks {
+		if k.GetClockId() < 64 {
+			continue
+		}
+		if p.TrustedPacketSequenceId == nil {
+			c.problem("clock", "a snapshot of clock %d has no sequence", k.GetClockId())
+		}
+		x := &seqClock{incremental: k.GetIsIncremental(), unit: max(int64(k.GetUnitMultiplierNs()), 1)}
+		x.last = int64(k.GetTimestamp()) * x.unit
+		x.zero = zero - x.last
+		seq.clocks[k.GetClockId()] = x
 	}
 	if !boot {
 		c.problem("clock", "a snapshot has no BOOTTIME")
@@ -245,11 +296,11 @@ func (c *checker) snapshot(p *pb.TracePacket, s *pb.ClockSnapshot) {
 func (c *checker) flags(p *pb.TracePacket, s *sequence) {
 	s.packets++
 	f := p.GetSequenceFlags()
-	stateful := p.TrackEvent != nil || p.TrackDescriptor != nil || p.InternedData != nil || p.FtraceEvents != nil || p.GpuRenderStageEvent != nil
+	stateful := p.TrackEvent != nil || p.TrackDescriptor != nil || p.InternedData != nil || p.FtraceEvents != nil || p.GpuRenderStageEvent != nil || p.TracePacketDefaults != nil
 	switch {
-	case !stateful:
 	case f&1 != 0:
 		s.clear()
+	case !stateful:
 	case f&2 == 0:
 		c.problem("flags", "packet %d has no sequence_flags", c.rep.Packets)
 	case !s.cleared:

@@ -44,10 +44,10 @@ func (c *checker) stage(ts int64, e *pb.GpuRenderStageEvent, s *sequence) {
 	for _, d := range e.ExtraData {
 		x.Extra[d.GetName()] = d.GetValue()
 	}
-	if uint64(ts) < s.last {
+	if ts < s.last {
 		c.problem("order", "render stage %d: time %d after %d", x.ID, ts, s.last)
 	}
-	s.last = uint64(ts)
+	s.last = ts
 	c.rep.Stages = append(c.rep.Stages, x)
 }
 
