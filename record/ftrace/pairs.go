@@ -41,7 +41,7 @@ func isName(c conv) bool { return c == convStr || c == convNonEmpty }
 
 // close gives a value to its field.
 func (m *TextMapper) close(e *event.Event, tp *tracepoint, at int, key, val []byte) {
-	val = bytes.TrimRight(val, " ")
+	val = bytes.TrimRight(val, " \t")
 	switch {
 	case at >= 0:
 		m.hits++
@@ -129,7 +129,7 @@ func nextComma(p []byte) (key, val, loose, rest []byte) {
 		key, loose = p[ks:i], bytes.TrimRight(p[:ks], " ")
 	}
 	end := segmentEnd(p, i+1)
-	return key, bytes.Trim(p[i+1:end], " "), loose, afterComma(p, end)
+	return key, bytes.Trim(p[i+1:end], " \t"), loose, afterComma(p, end)
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
@@ -137,14 +137,18 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 // endsSegment reports whether a comma at i ends a segment: one before a blank
 // or the end does, one inside a number or a mask does not.
 func endsSegment(p []byte, i int) bool {
-	return p[i] == ',' && (i+1 == len(p) || p[i+1] == ' ')
+	return p[i] == ',' && (i+1 == len(p) || p[i+1] == ' ' || p[i+1] == '\t')
 }
 
-// segmentEnd returns where the segment that goes on at i ends. A bracket at
-// the beginning of its value must close first.
-func segmentEnd(p []byte, i int) int {
+// maxBracket is how far a bracket may close behind the beginning of its value:
+// the kernel prints no more than TRACE_SEQ_SIZE bytes of an event.
+const maxBracket = 8 << 10
+
+// segmentEnd returns where the segment that goes on at i ends. A bracket in its
+// value must close first; one that never does is part of a name.
+func segmentEnd(p []byte, from int) int {
 	depth := 0
-	for ; i < len(p); i++ {
+	for i := from; i < len(p) && (depth == 0 || i < from+maxBracket); i++ {
 		switch p[i] {
 		case '(', '{', '[':
 			depth++
@@ -154,6 +158,11 @@ func segmentEnd(p []byte, i int) int {
 			if depth == 0 && endsSegment(p, i) {
 				return i
 			}
+		}
+	}
+	for i := from; depth > 0 && i < len(p); i++ {
+		if endsSegment(p, i) {
+			return i
 		}
 	}
 	return len(p)

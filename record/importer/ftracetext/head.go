@@ -132,7 +132,7 @@ func parseTime(s []byte, h *head, rawToo bool) bool {
 	for range 3 { // the flags may be two words where a column is blank
 		s = trimLeft(s)
 		end := 0
-		for end < len(s) && s[end] != ' ' {
+		for end < len(s) && s[end] != ' ' && s[end] != '\t' {
 			end++
 		}
 		if end > 1 && s[end-1] == ':' && clockValue(s[:end-1], h, rawToo) {
