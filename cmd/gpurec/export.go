@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"os"
 
 	"github.com/gpurec/gpurec/export"
 	"github.com/urfave/cli/v2"
@@ -68,6 +69,7 @@ func convert(c *cli.Context, from []string, to string) error {
 			return err
 		}
 	}
+	progressOf(c).off(to, os.Stdout)
 	sel, err := selectionOf(c, to)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -54,6 +55,9 @@ func importCommand() *cli.Command {
 
 // writeLog copies the input into a log, which appears under its name when whole.
 func writeLog(c *cli.Context, in *input, out string) (events, bytes uint64, err error) {
+	p := progressOf(c)
+	p.off(out, os.Stdout)
+	defer p.pause()
 	f, err := export.Create(out, outputOptions(c, 0))
 	if err != nil {
 		return 0, 0, err
@@ -71,6 +75,7 @@ const importGC = 200
 
 func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(importGC))
+	l := progressOf(c).then("merging")
 	meta := *in.reader.Meta()
 	stampImport(&meta, in)
 	lw, err := gpulog.NewWriter(w, &meta, gpulog.WriterOptions{})
@@ -81,11 +86,13 @@ func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
 	for {
 		err := in.Next(&b)
 		if errors.Is(err, io.EOF) {
+			l.ended.Store(true)
 			break
 		}
 		if err != nil {
 			return 0, 0, err
 		}
+		l.done.Add(uint64(len(b.Events)))
 		if err := lw.Write(b.Events); err != nil {
 			return 0, 0, err
 		}

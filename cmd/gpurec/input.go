@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
@@ -35,11 +36,15 @@ type reader interface {
 type input struct {
 	reader
 	ctx     context.Context
+	next    event.Batch // what the reader fills
 	name    string
 	format  string // "gpurec" or the importer's name
 	close   []func() error
 	extra   event.Counters
-	events  uint64
+	stream  *importer.Stream // nil if it is several
+	told    *progress        // has it as a source
+	events  atomic.Uint64
+	ended   atomic.Bool
 	failure error       // why it ended early
 	log     *gpulog.Log // if it is a log in a plain file
 	parts   []*input    // that it is made of, if they are several
@@ -65,12 +70,16 @@ func openInput(c *cli.Context, path string) (*input, error) {
 		in  *input
 		err error
 	}
+	p := progressOf(c)
+	p.off(path, os.Stdin)
+	defer tellWaiting(c, p, path)()
 	o, err := awaited(c.Context, func() opened {
 		s, err := importer.OpenMember(path, c.String("member"))
 		if err != nil {
 			return opened{nil, err}
 		}
-		in := &input{ctx: c.Context, name: path, close: []func() error{s.Close}}
+		in := &input{ctx: c.Context, name: path, stream: s, told: p, close: []func() error{s.Close}}
+		p.add(s.Name, in)
 		if err := in.open(c, s); err != nil {
 			in.Close()
 			return opened{nil, err}
@@ -109,7 +118,7 @@ func (in *input) open(c *cli.Context, s *importer.Stream) error {
 // openLog reads a plain file by its index, which bounds the times still to
 // come; anything else as a stream.
 func (in *input) openLog(s *importer.Stream) error {
-	o := gpulog.ReaderOptions{Name: s.Name}
+	o := gpulog.ReaderOptions{Name: s.Name, At: s.Counted}
 	if s.At == nil {
 		r, err := gpulog.NewReader(s.R, o)
 		if err != nil {
@@ -141,24 +150,35 @@ func (in *input) Bound() event.Time {
 }
 
 // Next is the reader's Next, with a failure in the middle turned into an end.
-// After a signal b is lost to the reader, which is still at work.
 func (in *input) Next(b *event.Batch) error {
-	err, stop := awaited(in.ctx, func() error { return in.reader.Next(b) })
+	in.next = *b
+	err, stop := awaited(in.ctx, func() error { return in.reader.Next(&in.next) })
 	if stop != nil {
-		in.close = nil // its reader is still at work in what would be closed
+		// Its reader is still at work, in b's memory and in what would be closed.
+		*b, in.close = event.Batch{}, nil
 		return stop
 	}
+	*b = in.next
 	switch {
 	case err == nil:
-		in.events += uint64(len(b.Events))
-	case !errors.Is(err, io.EOF) && in.events > 0:
+		in.events.Add(uint64(len(b.Events)))
+	case !errors.Is(err, io.EOF) && in.events.Load() > 0:
+		in.ended.Store(true)
 		in.failure = err
 		in.extra.AddAt(inputEnds, 1, err.Error())
 		b.Reset()
 		return io.EOF
+	default:
+		in.ended.Store(true)
 	}
 	return err
 }
+
+// Progress and Seen are what progress asks; see [source].
+func (in *input) Progress() (read, size int64) { return in.stream.Progress() }
+
+// Seen returns how many events were read, and whether there are no more.
+func (in *input) Seen() (events uint64, ended bool) { return in.events.Load(), in.ended.Load() }
 
 // Meta describes the input, its anomalies included.
 func (in *input) Meta() *event.Meta {
@@ -177,6 +197,9 @@ func (in *input) Close() error {
 		}
 	}
 	in.close = nil
+	if in.told != nil {
+		in.told.remove(in)
+	}
 	return first
 }
 
@@ -207,10 +230,30 @@ func (in *input) result() error {
 	return nil
 }
 
+// tellWaiting says so if a pipe gives nothing for a while. The function that
+// it returns ends that.
+func tellWaiting(c *cli.Context, p *progress, path string) func() {
+	st, err := os.Stdin.Stat()
+	if path != "-" {
+		st, err = os.Stat(path)
+	}
+	if err != nil || st.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return func() {}
+	}
+	stop := p.after(progressAfter, func() {
+		name := path
+		if path == "-" {
+			name = "standard input"
+		}
+		note(c, "%s: waiting for what is written to this pipe", oneLine(name))
+	})
+	return func() { stop() }
+}
+
 // note prints a line for people, unless --quiet.
 func note(c *cli.Context, format string, args ...any) {
 	if !c.Bool("quiet") {
-		fmt.Fprintf(os.Stderr, format+"\n", args...)
+		progressIn(c.App).without(func() { fmt.Fprintf(os.Stderr, format+"\n", args...) })
 	}
 }
 

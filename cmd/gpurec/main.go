@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -44,17 +45,27 @@ func usageError(format string, args ...any) error {
 
 func main() {
 	record.RunHelper()
-	if err := newApp().RunContext(untilSignal(), os.Args); err != nil {
-		code := exitFailed
-		var ee *exitError
-		if errors.As(err, &ee) {
-			code = ee.code
-		}
-		if msg := err.Error(); msg != "" {
-			fmt.Fprintln(os.Stderr, "gpurec:", oneLine(msg))
-		}
-		os.Exit(code)
+	os.Exit(run(untilSignal(), newApp(), os.Args))
+}
+
+// run runs a command, says what went wrong, and returns the exit status.
+func run(ctx context.Context, app *cli.App, args []string) int {
+	err := app.RunContext(ctx, args)
+	if p := progressIn(app); p != nil {
+		p.end()
 	}
+	if err == nil {
+		return 0
+	}
+	code := exitFailed
+	var ee *exitError
+	if errors.As(err, &ee) {
+		code = ee.code
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintln(os.Stderr, "gpurec:", oneLine(msg))
+	}
+	return code
 }
 
 // oneLine takes out what would change lines or the terminal: names of files

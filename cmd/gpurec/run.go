@@ -26,9 +26,11 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 		sink.Abort()
 		return nil, err
 	}
-	var src correlate.MetaSource = sorted
+	p := progressOf(c)
+	defer p.pause()
+	var src correlate.MetaSource = &watched{sorted, p.then("joining")}
 	if s, ok := sink.(interface{ Starts(event.Time) }); ok {
-		src = &tellsStart{sorted, s.Starts}
+		src = &tellsStart{src, s.Starts}
 	}
 	sum, err := correlate.Run(src, correlate.Options{}, func(r *correlate.Rows) error {
 		if err := interrupted(c.Context); err != nil {
@@ -44,6 +46,22 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 		return nil, cmp.Or(interrupted(c.Context), err)
 	}
 	return sum, nil
+}
+
+// watched counts events for progress.
+type watched struct {
+	correlate.MetaSource
+	later *later
+}
+
+func (w *watched) Next(b *event.Batch) error {
+	err := w.MetaSource.Next(b)
+	if err != nil {
+		w.later.ended.Store(true)
+		return err
+	}
+	w.later.done.Add(uint64(len(b.Events)))
+	return nil
 }
 
 // openSink picks and opens the output format.

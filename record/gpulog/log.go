@@ -53,6 +53,9 @@ func open(f *os.File, path string, o ReaderOptions) (*Log, error) {
 		return nil, fmt.Errorf("%s: not a regular file; give it on standard input", o.Name)
 	}
 	l := &Log{name: o.Name, f: f, at: f, size: st.Size()}
+	if o.At != nil {
+		l.at = o.At(f)
+	}
 	if err := l.load(); err != nil {
 		return nil, err
 	}

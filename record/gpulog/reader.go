@@ -13,6 +13,8 @@ import (
 // ReaderOptions tune reading. The zero value is the default.
 type ReaderOptions struct {
 	Name string // of the log, for messages
+	// At wraps the file of [Open] for what is read of it, to count that, say; nil for the file itself.
+	At func(io.ReaderAt) io.ReaderAt
 }
 
 // ReaderStats is what a Reader has read so far.

@@ -33,6 +33,8 @@ type Stream struct {
 	at     io.ReaderAt // the file itself, compressed or not
 	size   int64
 	layers int // taken off
+	read   *counter
+	total  int64 // of read, 0 if unknown
 	close  []func() error
 }
 
@@ -56,7 +58,11 @@ func OpenStream(path string) (*Stream, error) { return OpenMember(path, "") }
 // that holds one file needs no name.
 func OpenMember(path, member string) (*Stream, error) {
 	if path == "-" {
-		return newStream(&Stream{Name: "standard input", R: os.Stdin, member: member})
+		s := &Stream{Name: "standard input", R: os.Stdin, member: member}
+		if st, err := os.Stdin.Stat(); err == nil && st.Mode().IsRegular() {
+			s.total = st.Size() // or less, if something was read before
+		}
+		return newStream(s)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -69,11 +75,12 @@ func OpenMember(path, member string) (*Stream, error) {
 	}
 	if st.IsDir() {
 		f.Close()
-		return &Stream{Name: path, R: noReader{isFolder(path)}, Dir: os.DirFS(path)}, nil
+		c := new(counter)
+		return &Stream{Name: path, R: noReader{isFolder(path)}, Dir: countedFS{os.DirFS(path), c}, read: c}, nil
 	}
-	s := &Stream{Name: path, R: f, member: member}
+	s := &Stream{Name: path, R: f, member: member, read: new(counter)}
 	if st.Mode().IsRegular() {
-		s.at, s.size = f, st.Size()
+		s.at, s.size, s.total = countedAt{f, s.read}, st.Size(), st.Size()
 	}
 	if s, err = newStream(s); err != nil {
 		f.Close()
@@ -104,6 +111,10 @@ func NewStream(name string, r io.Reader) (*Stream, error) {
 }
 
 func newStream(s *Stream) (*Stream, error) {
+	if s.read == nil {
+		s.read = new(counter)
+	}
+	s.R = countedReader{s.R, s.read}
 	if err := s.peel(); err != nil {
 		s.Close()
 		return nil, err

@@ -99,7 +99,7 @@ func Open(in importer.Input) (*File, error) {
 // beyond the end, so the copy gets a hole for what is missing, of which only
 // the tables that reach into it cannot be read to their end.
 func (f *File) path(in importer.Input) (string, error) {
-	if file, ok := in.At.(*os.File); ok && file != nil {
+	if file := in.File(); file != nil {
 		if st, err := os.Stat(file.Name() + "-wal"); err == nil && st.Size() > 0 {
 			f.WAL = true
 		}
