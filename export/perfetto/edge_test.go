@@ -3,6 +3,7 @@ package perfetto
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gpurec/gpurec/correlate"
@@ -112,4 +113,31 @@ func TestEndAlone(t *testing.T) {
 	if names["picture_job_not_drawn"] != 1 || names["picture_no_time"] != 0 || rep.Categories["gpu_idle"] != 2 {
 		t.Errorf("%v, %v", names, rep.Categories)
 	}
+}
+
+// Stacks and maps of memory stand where the thread was.
+func TestPoints(t *testing.T) {
+	rows := &correlate.Rows{
+		Slices: []correlate.Slice{{ID: 1, PID: num(3), TID: num(4), StartNS: at(10), EndNS: at(50), Name: "s", Category: "x"}},
+		Samples: []correlate.Sample{
+			{PID: num(3), TID: num(4), CPU: num(2), TSNS: at(20), Name: "cycles", Period: unum(1 << 63), Stack: "inner\nouter"},
+			{TSNS: at(21), Stack: "a"},
+			{PID: num(3), TID: num(4), Name: "no time"}},
+		MemMaps: []correlate.MemMap{{ID: 7, DeviceID: 1, PID: num(3), TID: num(4), Op: "map", TSNS: at(30), Address: unum(0x7f00_0000_0000), Bytes: unum(4096), ObjectPtr: unum(0xffff888100004000)},
+			{ID: 8, PID: num(3), TID: num(4), Op: "unmap", TSNS: at(40)}},
+		Devices: []correlate.Device{{ID: 1, Index: 0, Device: "0000:c3:00.0", Driver: "amdgpu"}},
+	}
+	rep := read(t, rows, summary(0, 100))
+	var b strings.Builder
+	for _, x := range rep.Instants {
+		if x.Category != "anomaly" {
+			fmt.Fprintf(&b, "%s | %s | %s | %d | %v\n", x.Track.Path(), x.Category, x.Name, x.Start, x.Args)
+		}
+	}
+	same(t, b.String(), `
+process 3 > thread 4 | sample | cycles | 20 | map[cpu:2 period:9223372036854775808 stack:inner
+outer]
+gpurec > events without a thread | sample | sample | 21 | map[stack:a]
+process 3 > thread 4 | mem_map | map | 30 | map[address:0x7f0000000000 bytes:4096 device:0000:c3:00.0 mem_map_id:7 object_ptr:0xffff888100004000]
+process 3 > thread 4 | mem_map | unmap | 40 | map[mem_map_id:8]`)
 }

@@ -32,6 +32,6 @@ var (
 		Doc:    "Rows that end before they start: drawn with length 0.",
 		Remedy: "look at the clocks of the sources"}
 	AnomalyNotDrawn = event.AnomalySpec{Name: "picture_not_drawn", Severity: event.SeverityInfo,
-		Doc:    "Rows of tables that have no place in the picture (irqs, mem_maps, samples, flows of the source).",
+		Doc:    "Rows of tables that have no place in the picture (irqs, flows of the source).",
 		Remedy: "they are in the Parquet export"}
 )

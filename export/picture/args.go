@@ -19,12 +19,14 @@ const (
 	catAnomaly
 	catLog
 	catOther
+	catSample
+	catMemMap
 	NumCategories // how many there are
 )
 
 var categoryNames = [NumCategories]string{
 	"api", "ioctl", "fence_wait", "fence_wake", "job.queued", "job.stage.queue", "job.stage.dependency",
-	"job.stage.hw_queue", "job.running", "gpu_idle", "loss", "reset", "anomaly", "log_line", "other",
+	"job.stage.hw_queue", "job.running", "gpu_idle", "loss", "reset", "anomaly", "log_line", "other", "sample", "mem_map",
 }
 
 // String returns the category as traces bear it.
@@ -110,6 +112,11 @@ const (
 	argQueuedNS
 	argDoneNS
 	argFinishedNS
+	argPeriod
+	argStack
+	argMemMapID
+	argAddress
+	argObjectPtr
 	NumArgs // how many there are
 )
 
@@ -131,4 +138,5 @@ var argNames = [NumArgs]string{
 	"gpu_activity_id", "kind", "context", "cpu", "count", "remedy", "log", "pid_inferred",
 	"api", "ioctl", "run", "done", "job", "reset", "slice_id", "args", "severity", "doc", "sample", "code",
 	"mark_id", "other_id", "fields", "clipped", "queued_ns", "done_ns", "finished_ns",
+	"period", "stack", "mem_map_id", "address", "object_ptr",
 }

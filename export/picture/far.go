@@ -53,6 +53,12 @@ func (m *model) countFar(r *correlate.Rows) {
 	for i := range r.Resets {
 		see(r.Resets[i].TSNS)
 	}
+	for i := range r.Samples {
+		see(r.Samples[i].TSNS)
+	}
+	for i := range r.MemMaps {
+		see(r.MemMaps[i].TSNS)
+	}
 	for i := range r.LogLines {
 		see(r.LogLines[i].TSNS)
 	}

@@ -109,6 +109,12 @@ func (d *drawer) openInstants() {
 	addFeed(d, d.rows.others, func(r *correlate.Other, k *key) {
 		k.start, k.class, k.id = timeOf(r.TSNS), classRest, int64(r.ID)
 	}, (*drawer).drawOther)
+	addFeed(d, d.rows.samples, func(r *correlate.Sample, k *key) {
+		k.start, k.class = timeOf(r.TSNS), classRest
+	}, (*drawer).drawSample)
+	addFeed(d, d.rows.maps, func(r *correlate.MemMap, k *key) {
+		k.start, k.class, k.id = timeOf(r.TSNS), classRest, int64(r.ID)
+	}, (*drawer).drawMap)
 	addFeed(d, d.rows.logs, func(r *correlate.LogLine, k *key) {
 		k.start, k.class = timeOf(r.TSNS), classRest
 	}, (*drawer).drawLog)

@@ -27,6 +27,8 @@ type rowSorters struct {
 	resets     *export.Sorter[correlate.Reset]
 	marks      *export.Sorter[correlate.Mark]
 	others     *export.Sorter[correlate.Other]
+	samples    *export.Sorter[correlate.Sample]
+	maps       *export.Sorter[correlate.MemMap]
 	logs       *export.Sorter[correlate.LogLine]
 	cpus       *export.Sorter[cpuEvent]
 	settle     *export.Sorter[settling]
@@ -119,6 +121,12 @@ func newRowSorters(budget int64, dir string, c *clip) *rowSorters {
 		return timeOf(r.TSNS), 0, 0, int64(r.ID)
 	})
 	s.others = sorterOf(s, dir, func(r *correlate.Other) (int64, int64, int64, int64) {
+		return timeOf(r.TSNS), 0, 0, int64(r.ID)
+	})
+	s.samples = sorterOf(s, dir, func(r *correlate.Sample) (int64, int64, int64, int64) {
+		return timeOf(r.TSNS), 0, 0, 0
+	})
+	s.maps = sorterOf(s, dir, func(r *correlate.MemMap) (int64, int64, int64, int64) {
 		return timeOf(r.TSNS), 0, 0, int64(r.ID)
 	})
 	s.logs = sorterOf(s, dir, func(r *correlate.LogLine) (int64, int64, int64, int64) {

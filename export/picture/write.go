@@ -146,9 +146,32 @@ func (pic *Picture) writeHost(r *correlate.Rows) error {
 			return err
 		}
 	}
+	if err := pic.writePoints(r); err != nil {
+		return err
+	}
 	for i := range r.LogLines {
 		x := &r.LogLines[i]
 		if err := push(pic, pic.rows.logs, x, m.instant(x.TSNS)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePoints takes what threads did or were seen at.
+func (pic *Picture) writePoints(r *correlate.Rows) error {
+	m := pic.m
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		m.thread(x.ProcessID, x.PID, x.TID).touch(timeOf(x.TSNS))
+		if err := push(pic, pic.rows.samples, x, m.instant(x.TSNS)); err != nil {
+			return err
+		}
+	}
+	for i := range r.MemMaps {
+		x := &r.MemMaps[i]
+		m.thread(x.ProcessID, x.PID, x.TID).touch(timeOf(x.TSNS))
+		if err := push(pic, pic.rows.maps, x, m.instant(x.TSNS)); err != nil {
 			return err
 		}
 	}
@@ -332,5 +355,5 @@ func (pic *Picture) addIdentity(r *correlate.Rows) {
 		d.Row, d.Known = r.Devices[i], true
 	}
 	pic.anomalies = append(pic.anomalies, r.Anomalies...)
-	m.counters.Add(&AnomalyNotDrawn, uint64(len(r.IRQs)+len(r.MemMaps)+len(r.Samples)+len(r.Flows)))
+	m.counters.Add(&AnomalyNotDrawn, uint64(len(r.IRQs)+len(r.Flows)))
 }
