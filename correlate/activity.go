@@ -1,15 +1,11 @@
 package correlate
 
 import (
+	"slices"
+
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpu"
 )
-
-// maxCorrelations bounds the correlation ids that are remembered.
-const maxCorrelations = 1 << 18
-
-// maxPending bounds the activities that wait for their call.
-const maxPending = 1 << 16
 
 // correlation is a correlation id that calls of a process showed.
 type correlation struct {
@@ -42,17 +38,24 @@ type streamKey struct {
 }
 
 // streamState is when the first work with a known launch began on a stream.
-type streamState struct{ first OptTime }
+type streamState struct {
+	first OptTime
+	late  bool // it may have been known before, and forgotten
+}
 
 // activity is an activity that waits for its call.
 type activity struct {
 	row    GPUActivity
 	key    correlationKey
 	stream *streamState
-	next   *activity // of the same key
-	queued bool      // in the list of those that wait
+	prev   *activity // of the same key
+	next   *activity
+	queued bool // in the list of those that wait
 	given  bool
 }
+
+// waiting are the activities that wait for one call, in the order of the log.
+type waiting struct{ first, last *activity }
 
 type activityTracker struct {
 	e        *engine
@@ -61,14 +64,16 @@ type activityTracker struct {
 	calls    map[correlationKey]*correlation
 	order    []*correlation
 	head     int
-	pending  map[correlationKey]*activity // first that waits
+	pending  map[correlationKey]waiting
 	queue    []*activity
 	qhead    int
+	text     int // bytes of the texts of those that wait
+	gaps     int // of all devices
 	streams  map[streamKey]*streamState
 	devs     map[ID]*actDevice
 	devOrder []*actDevice
 
-	recent    map[*process]*recentActivities
+	recent    aging[*process, *recentActivities]
 	witness   map[string]uint8 // by source, and by what stands before its colon
 	witnesses int
 }
@@ -76,10 +81,9 @@ type activityTracker struct {
 func (x *activityTracker) init(e *engine) {
 	x.e = e
 	x.calls = map[correlationKey]*correlation{}
-	x.pending = map[correlationKey]*activity{}
+	x.pending = map[correlationKey]waiting{}
 	x.streams = map[streamKey]*streamState{}
 	x.devs = map[ID]*actDevice{}
-	x.recent = map[*process]*recentActivities{}
 	x.witness = map[string]uint8{"": noWitness}
 }
 
@@ -106,15 +110,26 @@ func (x *activityTracker) call(c *call) {
 	c.entry = o
 	x.calls[k] = o
 	x.order = append(x.order, o)
-	for a := x.pending[k]; a != nil; {
+	for a := x.pending[k].first; a != nil; {
 		next := a.next
+		x.text -= a.textSize()
 		x.join(a, o)
 		a = next
 	}
 	delete(x.pending, k)
-	if len(x.order)-x.head > min(maxCorrelations, x.e.o.MaxOpen) {
+	for len(x.order)-x.head > x.e.caps.Correlations {
 		x.evict()
 	}
+}
+
+// trim lets go of what is beyond the caps.
+func (x *activityTracker) trim() {
+	for len(x.order)-x.head > x.e.caps.Correlations {
+		x.evict()
+		x.e.flushFull()
+	}
+	x.trimPending()
+	x.trimGaps()
 }
 
 // again takes a second call with an id. A call in or around the first is the
@@ -142,17 +157,28 @@ func (x *activityTracker) evict() {
 	o := x.order[x.head]
 	x.order[x.head] = nil
 	x.head++
-	if x.head >= maxCorrelations {
-		x.order = append(x.order[:0], x.order[x.head:]...)
+	if x.head >= x.e.caps.Correlations {
+		x.order = slices.Delete(x.order, 0, x.head)
 		x.head = 0
 	}
-	x.settle(o)
 	delete(x.calls, o.key)
+	if p := o.key.proc; p != nil {
+		p.forgotCorrelation = max(p.forgotCorrelation, o.key.id)
+	}
+	if o.unmatched() && !o.ambiguous && x.e.events[event.KindGPUActivity] > 0 {
+		x.e.count(&anomalyEvicted)
+		x.e.unm.now("api_calls", o.apiID, missActivity, Evicted)
+		return
+	}
+	x.settle(o)
 }
+
+// unmatched reports whether a call is to have led to work, and did not so far.
+func (o *correlation) unmatched() bool { return o.launches && o.root && o.matched == 0 }
 
 // settle says why a call that launches led to no activity.
 func (x *activityTracker) settle(o *correlation) {
-	if o.launches && o.root && o.matched == 0 {
+	if o.unmatched() {
 		r := NotRecorded
 		if o.ambiguous {
 			r = Ambiguous
@@ -164,37 +190,49 @@ func (x *activityTracker) settle(o *correlation) {
 func (x *activityTracker) event(ev *event.Event, t *thread) {
 	x.e.seq.activity++
 	a := x.pool.get()
+	dev := x.e.ids.device(ev.Str(event.FieldDevice), "")
 	x.fill(&a.row, ev, t)
+	if dev != nil {
+		a.row.DeviceID = dev.row.ID
+	}
 	a.row.ID = x.e.seq.activity
 	a.stream = x.streamOf(&a.row, t.proc)
 	by := x.witnessID(ev.Source)
 	x.meet(&a.row, t.proc, by)
 	if !a.row.CorrelationID.OK || a.row.CorrelationID.V <= 0 {
-		x.busy(&a.row, a.key)
+		x.busy(&a.row, dev, a.key)
 		x.alone(a, NotRecorded, t.proc)
 		return
 	}
 	a.key = correlationKey{t.proc, a.row.CorrelationID.V, by}
-	x.busy(&a.row, a.key)
+	x.busy(&a.row, dev, a.key)
 	if o := x.calls[a.key]; o != nil {
 		x.join(a, o)
 		return
 	}
-	a.next = x.pending[a.key]
-	x.pending[a.key] = a
+	w := x.pending[a.key]
+	a.prev = w.last
+	if w.last != nil {
+		w.last.next = a
+	} else {
+		w.first = a
+	}
+	w.last = a
+	x.pending[a.key] = w
 	a.queued = true
 	x.queue = append(x.queue, a)
-	if len(x.queue)-x.qhead > min(maxPending, x.e.o.MaxOpen) {
-		x.evictPending()
-	}
+	x.text += a.textSize()
+	x.trimPending()
 }
+
+// textSize is how many bytes of text an activity holds.
+func (a *activity) textSize() int { return len(a.row.Name) + len(a.row.Args) }
 
 func (x *activityTracker) fill(r *GPUActivity, ev *event.Event, t *thread) {
 	kind, _ := ev.Uint(event.FieldActivity)
 	*r = GPUActivity{
 		ProcessID: t.processID(), PID: t.pid,
-		DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""),
-		Kind:     event.Activity(kind).String(), Name: ev.Str(event.FieldName),
+		Kind: event.Activity(kind).String(), Name: ev.Str(event.FieldName),
 		Context: optUint(ev, event.FieldContext), Stream: optUint(ev, event.FieldStream),
 		StartNS: event.OptTime(ev.TimeOf(event.FieldStart)), EndNS: event.OptTime(ev.Time),
 		CorrelationID: optInt(ev, event.FieldCorrelationID), Bytes: optUint(ev, event.FieldBytes),
@@ -209,8 +247,8 @@ func (x *activityTracker) streamOf(r *GPUActivity, p *process) *streamState {
 	k := streamKey{p, r.DeviceID, r.Context.V, r.Stream.V}
 	s := x.streams[k]
 	if s == nil {
-		s = &streamState{}
-		if len(x.streams) < maxContexts {
+		s = &streamState{late: x.e.ids.procsLetGo || x.e.seq.deviceGone > 0}
+		if len(x.streams) < x.e.caps.Contexts {
 			x.streams[k] = s
 		}
 	}
@@ -236,7 +274,7 @@ func (x *activityTracker) join(a *activity, o *correlation) {
 		if before(r.StartNS, timeOr(o.start)) {
 			e.count(&anomalyEarlyActivity)
 		}
-		if !a.stream.first.OK || r.StartNS.V < a.stream.first.V {
+		if !a.stream.late && (!a.stream.first.OK || r.StartNS.V < a.stream.first.V) {
 			a.stream.first = r.StartNS
 		}
 	}
@@ -249,6 +287,9 @@ func (x *activityTracker) alone(a *activity, reason Reason, p *process) {
 	if a.row.SameAsID != 0 {
 		x.give(a) // its twin says what is missing
 		return
+	}
+	if k := a.key; reason == NotRecorded && k.proc != nil && k.id > 0 && k.id <= k.proc.forgotCorrelation && k.id >= k.proc.minCorrelation.V {
+		reason = Evicted
 	}
 	n := note{table: "gpu_activities", id: a.row.ID, link: missAPICall, reason: reason, from: event.NoTime,
 		to: timeOr(a.row.StartNS), proof: proofCall, proc: p, stream: a.stream}
@@ -271,19 +312,28 @@ func (x *activityTracker) give(a *activity) {
 	}
 }
 
+// trimPending gives the activities that have waited longest, beyond the caps.
+func (x *activityTracker) trimPending() {
+	for n := len(x.queue) - x.qhead; n > x.e.caps.Activities || x.text > x.e.caps.Text && n > 0; n-- {
+		x.evictPending()
+	}
+}
+
 // evictPending gives the activity that has waited longest.
 func (x *activityTracker) evictPending() {
 	a := x.queue[x.qhead]
 	x.queue[x.qhead] = nil
 	x.qhead++
-	if x.qhead >= maxPending {
-		x.queue = append(x.queue[:0], x.queue[x.qhead:]...)
+	if x.qhead >= x.e.caps.Activities {
+		x.queue = slices.Delete(x.queue, 0, x.qhead)
 		x.qhead = 0
 	}
 	if a.given {
+		x.pool.put(a)
 		return
 	}
 	x.dropPending(a)
+	x.text -= a.textSize()
 	reason := Evicted
 	if a.key.proc == nil || a.key.proc.calls == 0 {
 		reason = NotRecorded
@@ -295,20 +345,21 @@ func (x *activityTracker) evictPending() {
 
 // dropPending takes an activity off those that wait for its id.
 func (x *activityTracker) dropPending(a *activity) {
-	p := x.pending[a.key]
-	if p == a {
-		if a.next == nil {
-			delete(x.pending, a.key)
-		} else {
-			x.pending[a.key] = a.next
-		}
-		return
+	w := x.pending[a.key]
+	if a.prev != nil {
+		a.prev.next = a.next
+	} else {
+		w.first = a.next
 	}
-	for ; p != nil; p = p.next {
-		if p.next == a {
-			p.next = a.next
-			return
-		}
+	if a.next != nil {
+		a.next.prev = a.prev
+	} else {
+		w.last = a.prev
+	}
+	if w.first == nil {
+		delete(x.pending, a.key)
+	} else {
+		x.pending[a.key] = w
 	}
 }
 

@@ -1,6 +1,8 @@
 package correlate
 
 import (
+	"slices"
+
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpu"
 )
@@ -8,7 +10,6 @@ import (
 // Bounds of the API tracker.
 const (
 	maxCallDepth = 1 << 10 // open calls of a thread
-	maxFunctions = 1 << 16 // kernel names by function handle
 )
 
 // callSpec is what the name of a function tells.
@@ -36,11 +37,15 @@ type call struct {
 	proc     *process
 	ioctls   int
 	jobs     int
-	children int // calls in it that launch
+	launches int // calls in it
 	innerNS  int64
 	entry    *correlation
 	twins    []*call // second rows of the same call, to be given with it
 	inTree   bool    // waits for a parent
+	children []*call // in it, of those that came whole
+
+	t            *thread // while it is open
+	older, newer *call   // open ones
 }
 
 type functionKey struct {
@@ -51,8 +56,12 @@ type functionKey struct {
 type apiTracker struct {
 	e       *engine
 	pool    pool[call]
-	specs   map[specKey]*callSpec
-	kernels map[functionKey]string
+	specs   aging[specKey, *callSpec]
+	kernels aging[functionKey, string]
+
+	oldest, newest *call // open
+	nOpen          int
+	held           int // that came whole and may get a parent
 }
 
 type specKey struct {
@@ -62,16 +71,14 @@ type specKey struct {
 
 func (x *apiTracker) init(e *engine) {
 	x.e = e
-	x.specs = map[specKey]*callSpec{}
-	x.kernels = map[functionKey]string{}
 }
 
 func (x *apiTracker) spec(ev *event.Event) *callSpec {
 	name := ev.Str(event.FieldName)
 	a, _ := ev.Uint(event.FieldAPI)
 	k := specKey{a, name}
-	s := x.specs[k]
-	if s == nil {
+	s, ok := x.specs.get(x.e.caps.Names, k)
+	if !ok {
 		s = &callSpec{base: gpu.BaseName(name)}
 		if f, ok := gpu.Lookup(name); ok {
 			s.class, s.known, s.waits = f.Class, true, f.Blocks && !f.Async
@@ -82,9 +89,7 @@ func (x *apiTracker) spec(ev *event.Event) *callSpec {
 		if event.API(a) != event.APIUnknown {
 			s.api = event.API(a).String()
 		}
-		if len(x.specs) < maxFunctions {
-			x.specs[k] = s
-		}
+		x.specs.put(x.e.caps.Names, k, s)
 	}
 	return s
 }
@@ -115,7 +120,7 @@ func (x *apiTracker) open(ev *event.Event, t *thread) *call {
 	r.Address = optUint(ev, event.FieldAddress)
 	r.CorrelationID = optInt(ev, event.FieldCorrelationID)
 	if r.KernelName == "" && r.Function.OK && c.spec.class == gpu.ClassLaunch {
-		r.KernelName = x.kernels[functionKey{t.proc, r.Function.V}]
+		r.KernelName, _ = x.kernels.get(x.e.caps.Names, functionKey{t.proc, r.Function.V})
 	}
 	return c
 }
@@ -140,14 +145,52 @@ func (x *apiTracker) enter(ev *event.Event, t *thread) {
 		return
 	}
 	if len(t.calls) == maxCallDepth {
-		x.e.count(&anomalyEvicted)
-		o := t.calls[0]
-		t.calls = append(t.calls[:0], t.calls[1:]...)
-		o.row.EndKind = endLost
-		x.e.unm.now("api_calls", o.row.ID, missExit, Evicted)
-		x.give(o, t)
+		x.evict(t)
 	}
 	t.calls = append(t.calls, c)
+	c.t, c.older = t, x.newest
+	if x.newest != nil {
+		x.newest.newer = c
+	} else {
+		x.oldest = c
+	}
+	x.newest = c
+	x.nOpen++
+	x.trim()
+}
+
+// trim closes the oldest open calls beyond the cap.
+func (x *apiTracker) trim() {
+	for x.nOpen > x.e.caps.Calls {
+		x.evict(x.oldest.t)
+	}
+}
+
+// evict closes the outermost call of a thread.
+func (x *apiTracker) evict(t *thread) {
+	x.e.count(&anomalyEvicted)
+	o := t.calls[0]
+	t.calls = slices.Delete(t.calls, 0, 1)
+	x.closed(o)
+	o.row.EndKind = endLost
+	x.e.unm.now("api_calls", o.row.ID, missExit, Evicted)
+	x.give(o, t)
+}
+
+// closed takes a call off the list of open ones.
+func (x *apiTracker) closed(c *call) {
+	if c.older != nil {
+		c.older.newer = c.newer
+	} else {
+		x.oldest = c.newer
+	}
+	if c.newer != nil {
+		c.newer.older = c.older
+	} else {
+		x.newest = c.older
+	}
+	c.older, c.newer, c.t = nil, nil, nil
+	x.nOpen--
 }
 
 // under puts a call into the innermost open one.
@@ -157,9 +200,9 @@ func (x *apiTracker) under(c *call, t *thread) {
 		return
 	}
 	p := t.calls[n-1]
-	c.row.ParentID, c.row.Depth = p.row.ID, int64(n)
+	c.row.ParentID, c.row.Depth = p.row.ID, p.row.Depth+1
 	if c.spec.launches() {
-		p.children++
+		p.launches++
 	}
 }
 
@@ -177,6 +220,7 @@ func (x *apiTracker) exit(ev *event.Event, t *thread) {
 	}
 	c := t.calls[i]
 	t.calls = t.calls[:i]
+	x.closed(c)
 	x.returned(c, ev, t)
 	x.give(c, t)
 }
@@ -197,8 +241,8 @@ func (x *apiTracker) returned(c *call, ev *event.Event, t *thread) {
 		r.CorrelationID = id
 		x.e.act.call(c)
 	}
-	if c.spec.class == gpu.ClassGetFunction && r.Function.OK && r.KernelName != "" && len(x.kernels) < maxFunctions {
-		x.kernels[functionKey{t.proc, r.Function.V}] = r.KernelName
+	if c.spec.class == gpu.ClassGetFunction && r.Function.OK && r.KernelName != "" {
+		x.kernels.put(x.e.caps.Names, functionKey{t.proc, r.Function.V}, r.KernelName)
 	}
 }
 
@@ -232,8 +276,13 @@ func (x *apiTracker) closeTop(t *thread, kind string, at event.Time) {
 	n := len(t.calls) - 1
 	c := t.calls[n]
 	t.calls = t.calls[:n]
+	x.closed(c)
 	c.row.EndKind = kind
 	switch kind {
+	case endEvicted:
+		x.e.count(&anomalyEvicted)
+		c.row.EndKind = endLost
+		x.e.unm.now("api_calls", c.row.ID, missExit, Evicted)
 	case endOpen:
 		x.e.unm.now("api_calls", c.row.ID, missExit, Open)
 	case endKilled:
@@ -264,6 +313,9 @@ func (x *apiTracker) complete(ev *event.Event, t *thread) {
 		return
 	}
 	x.e.ioctl.adopt(c, t)
+	if before(c.row.StartNS, t.done.gone) {
+		x.e.count(&anomalyNestingCut)
+	}
 	c.inTree = true
 	t.done.add(x, c, t)
 }
@@ -284,7 +336,7 @@ func (x *apiTracker) give(c *call, t *thread) {
 		x.noteLaunch(c, o)
 	}
 	if r.SameAsID == 0 && r.ParentID == 0 && r.StartNS.OK && r.EndNS.OK {
-		t.history.add(span{kind: wasCall, start: r.StartNS.V, end: r.EndNS.V, name: r.Name})
+		x.e.ids.did(t, span{kind: wasCall, start: r.StartNS.V, end: r.EndNS.V, name: r.Name})
 	}
 	e.rows.APICalls = append(e.rows.APICalls, *r)
 	e.n++
@@ -297,7 +349,7 @@ func (x *apiTracker) give(c *call, t *thread) {
 // noteLaunch says why a call that puts work on a device led to none that was seen.
 func (x *apiTracker) noteLaunch(c *call, recent *recentCall) {
 	r := &c.row
-	if c.ioctls == 0 && c.jobs == 0 && c.children == 0 {
+	if c.ioctls == 0 && c.jobs == 0 && c.launches == 0 {
 		if doorbell(r.API) && !c.proc.submits() {
 			x.e.unm.now("api_calls", r.ID, missIoctl, NotPossible)
 		} else {
@@ -327,24 +379,24 @@ func doorbell(api string) bool {
 // submits reports whether launches of the process were seen to make ioctls.
 func (p *process) submits() bool { return p != nil && p.launchIoctls }
 
-func (x *apiTracker) threadEnds(t *thread) {
+func (x *apiTracker) threadEnds(t *thread, kind string) {
 	for len(t.calls) > 0 {
-		x.closeTop(t, endKilled, x.e.now)
+		x.closeTop(t, kind, x.e.now)
+	}
+	if kind == endEvicted {
+		t.done.cut(x.e, t)
 	}
 	t.done.flush(x, t)
 	x.settleRecents(t)
 }
 
 func (x *apiTracker) finish() {
-	for _, t := range x.e.ids.allThreads {
+	for t := range x.e.ids.each {
 		t.done.flush(x, t)
 		for len(t.calls) > 0 {
 			x.closeTop(t, endOpen, x.e.now)
 		}
 		x.settleRecents(t)
 		x.e.flushFull()
-	}
-	for _, t := range x.e.ids.loose {
-		t.done.flush(x, t)
 	}
 }

@@ -37,8 +37,10 @@ const (
 
 // Options tune a run. The zero value is what exports use.
 type Options struct {
-	// MaxOpen caps the open rows of each tracker (0: 1<<20). The oldest is
-	// closed as evicted, and counted, beyond it.
+	// Caps bound what is held.
+	Caps Caps
+	// MaxOpen, if it is not 0, lowers the caps of open jobs, waits and
+	// activities, of fences and of correlation ids to itself.
 	MaxOpen int
 	// BatchRows is how many rows are gathered before they are given out (0: 4096).
 	BatchRows int

@@ -5,8 +5,8 @@ import (
 	"github.com/gpurec/gpurec/record/gpu"
 )
 
-// maxWakes bounds the wake-ups that wait for their thread to run.
-const maxWakes = 1 << 16
+// maxIRQs bounds the interrupt handlers that have begun on a CPU.
+const maxIRQs = 1 << 6
 
 // wake is who woke a thread, and when.
 type wake struct {
@@ -25,21 +25,19 @@ type cpuRun struct {
 type cpuTracker struct {
 	e     *engine
 	cpus  []*cpuRun
-	wakes map[int32]wake
-	off   map[int32]event.Time // when a thread last left a CPU
+	wakes aging[int32, wake]
+	off   aging[int32, event.Time] // when a thread last left a CPU
 
 	irqDriver map[string]string // by the handler's name
 }
 
 func (x *cpuTracker) init(e *engine) {
 	x.e = e
-	x.wakes = map[int32]wake{}
-	x.off = map[int32]event.Time{}
 	x.irqDriver = map[string]string{}
 }
 
 func (x *cpuTracker) cpu(n int32) *cpuRun {
-	if n < 0 || n > 1<<16 {
+	if n < 0 || n >= maxCPUs {
 		return nil
 	}
 	for int(n) >= len(x.cpus) {
@@ -63,7 +61,7 @@ func (x *cpuTracker) event(ev *event.Event, t *thread) {
 		x.woken(ev)
 	case event.KindIRQEntry:
 		c.irqs = append(c.irqs, x.irq(ev))
-		if len(c.irqs) > maxCallDepth {
+		if len(c.irqs) > maxIRQs {
 			x.e.count(&anomalyEvicted)
 			x.giveIRQ(c.irqs[0])
 			c.irqs = append(c.irqs[:0], c.irqs[1:]...)
@@ -82,16 +80,12 @@ func (x *cpuTracker) woken(ev *event.Event) {
 		return
 	}
 	tid := int32(v)
-	w, seen := x.wakes[tid]
-	if !seen && len(x.wakes) >= maxWakes {
-		x.e.count(&anomalyEvicted)
-		return
-	}
+	w, seen := x.wakes.get(x.e.caps.Wakes, tid)
 	if ev.Kind == event.KindSchedWaking || !seen {
 		w.tid = optTask(ev.TID)
 	}
 	w.at = event.OptTime(ev.Time)
-	x.wakes[tid] = w
+	x.wakes.put(x.e.caps.Wakes, tid, w)
 }
 
 func (x *cpuTracker) switched(ev *event.Event, c *cpuRun, t *thread) {
@@ -116,22 +110,22 @@ func (x *cpuTracker) switched(ev *event.Event, c *cpuRun, t *thread) {
 	if next > 0 {
 		x.came(int32(next), c, ev)
 	}
-	if prev > 0 && ev.Time.Known() && len(x.off) < maxWakes {
-		x.off[int32(prev)] = ev.Time
+	if prev > 0 && ev.Time.Known() {
+		x.off.put(x.e.caps.Wakes, int32(prev), ev.Time)
 	}
 }
 
 // came takes a thread that came onto a CPU.
 func (x *cpuTracker) came(tid int32, c *cpuRun, ev *event.Event) {
-	if w, ok := x.wakes[tid]; ok {
+	if w, ok := x.wakes.get(x.e.caps.Wakes, tid); ok {
 		c.row.WakerTID, c.row.WakeupNS = w.tid, w.at
-		delete(x.wakes, tid)
+		x.wakes.del(tid)
 	}
 	t := x.e.ids.threads[tid]
-	if off, ok := x.off[tid]; ok {
-		delete(x.off, tid)
+	if off, ok := x.off.get(x.e.caps.Wakes, tid); ok {
+		x.off.del(tid)
 		if t != nil && !t.ended && ev.Time.Known() {
-			t.history.add(span{kind: wasOff, start: off, end: ev.Time})
+			x.e.ids.did(t, span{kind: wasOff, start: off, end: ev.Time})
 		}
 	}
 	if t != nil && !t.ended {

@@ -29,8 +29,11 @@ func (x *idTracker) deviceEvent(ev *event.Event) {
 			x.byDevice[name] = d
 		}
 	}
+	d.used = x.e.tick
 	setStr(&d.row.Name, ev.Str(event.FieldName))
-	setStr(&d.row.Driver, ev.Str(event.FieldDriver))
+	if s := ev.Str(event.FieldDriver); s != "" {
+		x.setDriver(d, s)
+	}
 	setStr(&d.row.Version, ev.Str(event.FieldVersion))
 	setStr(&d.row.Host, ev.Str(event.FieldHost))
 	setInt(&d.row.Ordinal, optInt(ev, event.FieldOrdinal))
@@ -39,9 +42,90 @@ func (x *idTracker) deviceEvent(ev *event.Event) {
 
 func (x *idTracker) newDevice(name, rule string) *device {
 	x.e.seq.device++
-	d := &device{Device{ID: x.e.seq.device, Device: name, Rule: rule}}
+	d := &device{row: Device{ID: x.e.seq.device, Device: name, Rule: rule}, used: x.e.tick}
 	x.devices = append(x.devices, d)
+	if len(x.devices) > x.e.caps.Devices {
+		x.letGoDevices()
+	}
 	return d
+}
+
+// ofDriver are the devices of a driver that events name.
+type ofDriver struct {
+	one *device // if there is one only
+	n   int
+}
+
+// setDriver tells a device its driver.
+func (x *idTracker) setDriver(d *device, driver string) {
+	if d.row.Driver == driver {
+		return
+	}
+	x.countDriver(d, -1)
+	d.row.Driver = driver
+	x.countDriver(d, 1)
+}
+
+// countDriver counts a device of its driver, or no more.
+func (x *idTracker) countDriver(d *device, n int) {
+	if d.row.Driver == "" || d.row.Rule != ruleSource {
+		return
+	}
+	o := x.ofDriver[d.row.Driver]
+	o.n += n
+	switch {
+	case o.n == 0:
+		delete(x.ofDriver, d.row.Driver)
+		return
+	case o.n == 1 && n > 0:
+		o.one = d
+	default:
+		o.one = nil
+	}
+	if o.n == 1 && o.one == nil {
+		for _, v := range x.devices {
+			if v != d && v.row.Driver == d.row.Driver && v.row.Rule == ruleSource {
+				o.one = v
+			}
+		}
+	}
+	x.ofDriver[d.row.Driver] = o
+}
+
+// firstLetGo is the index of the first device whose row is given early.
+const firstLetGo = 1 << 20
+
+// letGoDevices gives the rows of the devices that were named the longest ago,
+// and those of their rings. What is the index of a device in all is not known
+// then: theirs begin at firstLetGo.
+func (x *idTracker) letGoDevices() {
+	mark := usedUpTo(x.devices, func(d *device) (uint64, bool) { return d.used, d.used < x.e.tick })
+	goes := func(d *device) bool { return d.used <= mark && d.used < x.e.tick }
+	x.e.ring.giveRings(func(r *ring) bool { return r.dev != nil && goes(r.dev) })
+	var gone []*device
+	x.devices = slices.DeleteFunc(x.devices, func(d *device) bool {
+		if goes(d) {
+			gone = append(gone, d)
+		}
+		return goes(d)
+	})
+	for _, d := range gone {
+		x.e.count(&anomalyDeviceLetGo)
+		x.countDriver(d, -1)
+		if x.byDevice[d.row.Device] == d {
+			delete(x.byDevice, d.row.Device)
+		}
+		if x.byDriver[d.row.Driver] == d {
+			delete(x.byDriver, d.row.Driver)
+		}
+		x.e.act.deviceGoes(d)
+		d.row.Index, d.row.Unaligned = firstLetGo+x.e.seq.deviceGone, x.e.unaligned
+		x.e.seq.deviceGone++
+		x.e.rows.Devices = append(x.e.rows.Devices, d.row)
+		x.e.n++
+		x.e.flushFull()
+	}
+	x.e.act.devicesWent()
 }
 
 // device returns the device of a name that an event gives, nil for "".
@@ -54,8 +138,9 @@ func (x *idTracker) device(name, driver string) *device {
 		d = x.newDevice(name, ruleSource)
 		x.byDevice[name] = d
 	}
+	d.used = x.e.tick
 	if d.row.Driver == "" && driver != "" && driver != driverSched {
-		d.row.Driver = driver
+		x.setDriver(d, driver)
 	}
 	return d
 }
@@ -76,19 +161,11 @@ func (x *idTracker) driverDevice(driver string) *device {
 		return nil
 	}
 	if d := x.byDriver[driver]; d != nil {
+		d.used = x.e.tick
 		return d
 	}
-	var found *device
-	for _, d := range x.devices {
-		if d.row.Driver == driver && d.row.Rule == ruleSource {
-			if found != nil {
-				return nil
-			}
-			found = d
-		}
-	}
-	if found != nil {
-		return found
+	if o := x.ofDriver[driver]; o.n > 0 {
+		return o.one
 	}
 	d := x.newDevice("", ruleInferred)
 	d.row.Driver, d.row.Name = driver, driver

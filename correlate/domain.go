@@ -8,7 +8,21 @@ import "github.com/gpurec/gpurec/record/event"
 // Rows of all domains stand in the same tables and are numbered together.
 
 // maxDomains bounds the domains of a log.
-const maxDomains = 1 << 12
+const maxDomains = 1 << 10
+
+// trim lets go of what is beyond the caps, which a new domain has lowered.
+func (e *engine) trim() {
+	e.ids.trim()
+	e.api.trim()
+	e.ioctl.trim()
+	e.job.trim()
+	e.fence.trim()
+	e.ring.trim()
+	e.act.trim()
+	e.slice.trim()
+	e.unm.trim()
+	e.flushFull()
+}
 
 // of returns the engine of the domain of an event.
 func (e *engine) of(ev *event.Event) *engine {
@@ -27,6 +41,10 @@ func (e *engine) of(ev *event.Event) *engine {
 		}
 		d = e.engine(id)
 		e.byID[id] = d
+		e.caps = e.o.Caps.share(len(e.all))
+		for _, o := range e.all {
+			o.trim()
+		}
 	}
 	return d
 }

@@ -40,7 +40,7 @@ func (f *fenceTracker) driverWait(ev *event.Event, t *thread) bool {
 		f.e.count(&anomalyWaitReplaced)
 		f.endWait(t.wait, OptTime{}, endLost)
 	}
-	if f.nOpen >= f.e.o.MaxOpen {
+	if f.nOpen >= f.e.caps.Waits {
 		f.e.count(&anomalyEvicted)
 		return false
 	}

@@ -20,16 +20,15 @@ import (
 //  5. A missing partner is noted with the interval in which its event should
 //     have been. Notes wait, bounded, because losses are told after the fact.
 
-// Defaults and bounds of Options and of the trackers.
-const (
-	defaultMaxOpen   = 1 << 20
-	defaultBatchRows = 4096
-)
+// defaultBatchRows is the default of Options.BatchRows.
+const defaultBatchRows = 4096
 
 // core is what the engines of all domains of a log have in common: where
 // rows go, and their numbers.
 type core struct {
 	o    Options
+	caps Caps   // of each domain
+	tick uint64 // events so far
 	emit func(*Rows) error
 	rows Rows
 	n    int // rows gathered
@@ -45,6 +44,7 @@ type core struct {
 type sequence struct {
 	call, ioctl, job, fence, wait, activity, slice, ring, loss, process, thread, device ID
 	mark, other, memMap, reset                                                          ID
+	deviceGone                                                                          int64
 }
 
 // engine runs the trackers over the events of one domain: a machine, or what
@@ -71,13 +71,11 @@ type engine struct {
 }
 
 func newEngine(o Options, emit func(*Rows) error) *engine {
-	if o.MaxOpen <= 0 {
-		o.MaxOpen = defaultMaxOpen
-	}
 	if o.BatchRows <= 0 {
 		o.BatchRows = defaultBatchRows
 	}
-	s := &core{o: o, emit: emit}
+	o.Caps = o.Caps.withDefaults(o.MaxOpen)
+	s := &core{o: o, caps: o.Caps, emit: emit}
 	s.sum = Summary{Rows: make(map[string]uint64, len(Tables)), Start: event.NoTime, End: event.NoTime}
 	return s.engine(0)
 }
@@ -136,6 +134,7 @@ func (e *engine) event(ev *event.Event) {
 	}
 	e.sum.Events[ev.Kind]++
 	e.events[ev.Kind]++
+	e.tick++
 	e.clock(ev)
 	if e.identity(ev) {
 		return

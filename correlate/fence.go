@@ -5,8 +5,8 @@ import "github.com/gpurec/gpurec/record/event"
 // driverSched is the driver that the GPU scheduler's own fences name.
 const driverSched = "drm_sched"
 
-// maxFences bounds the fences that are remembered after they signalled.
-const maxFences = 1 << 16
+// maxCPUs bounds the CPUs that are told apart: kernels are built for 8,192 at most.
+const maxCPUs = 1 << 13
 
 // The roles of a fence.
 const (
@@ -65,12 +65,12 @@ type fenceTracker struct {
 
 func (f *fenceTracker) init(e *engine) {
 	f.e = e
-	f.index = make(map[uint64]*fence, 1024)
+	f.index = map[uint64]*fence{}
 }
 
 // cpu returns the state of a CPU, nil if the event names none.
 func (f *fenceTracker) cpu(n int32) *cpuState {
-	if n < 0 || n > 1<<16 {
+	if n < 0 || n >= maxCPUs {
 		return nil
 	}
 	for int(n) >= len(f.cpus) {
@@ -100,6 +100,14 @@ func (f *fenceTracker) apart(c *cpuState) {
 		c.signal = nil
 	}
 	c.done = nil
+}
+
+// trim takes out the oldest fences beyond the cap.
+func (f *fenceTracker) trim() {
+	for f.count > f.e.caps.Fences {
+		f.evict(f.oldest)
+		f.e.flushFull()
+	}
 }
 
 // evict takes a fence out; it is an anomaly only if it had not signalled.

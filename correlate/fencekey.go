@@ -85,7 +85,7 @@ func (f *fenceTracker) get(k event.FenceKey, full bool) *fence {
 }
 
 func (f *fenceTracker) add(k event.FenceKey, full bool) *fence {
-	if f.count >= min(maxFences, f.e.o.MaxOpen) {
+	for f.count >= f.e.caps.Fences {
 		f.evict(f.oldest)
 	}
 	low := lowKey(k)

@@ -1,6 +1,10 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"slices"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // fencePair is a scheduled and a finished fence made together.
 type fencePair struct{ scheduled, finished *fence }
@@ -13,11 +17,11 @@ func (f *fenceTracker) pair(x *fence, t *thread) {
 	a := t.lastInit
 	if a != nil && !a.dead && follows(a, x) && a.timeline == x.timeline {
 		t.lastInit = nil
-		if t.npairs == pairRing {
+		if len(t.pairs) == pairRing {
 			f.dropPair(t, 0)
 		}
-		t.pairs[t.npairs] = fencePair{a, f.ref(x)}
-		t.npairs++
+		f.e.ids.remember(t)
+		t.pairs = append(t.pairs, fencePair{a, f.ref(x)})
 		t.pairedAfter = f.e.seq.loss
 		return
 	}
@@ -35,16 +39,14 @@ func follows(a, x *fence) bool {
 func (f *fenceTracker) dropPair(t *thread, i int) {
 	f.unref(t.pairs[i].scheduled)
 	f.unref(t.pairs[i].finished)
-	copy(t.pairs[i:t.npairs], t.pairs[i+1:t.npairs])
-	t.npairs--
-	t.pairs[t.npairs] = fencePair{}
+	t.pairs = slices.Delete(t.pairs, i, i+1)
 }
 
 // dropPairs forgets the pairs of a thread: what was made in one ioctl is not
 // for a job of the next.
 func (f *fenceTracker) dropPairs(t *thread) {
-	for t.npairs > 0 {
-		f.dropPair(t, t.npairs-1)
+	for n := len(t.pairs); n > 0; n-- {
+		f.dropPair(t, n-1)
 	}
 	f.unref(t.lastInit)
 	t.lastInit = nil

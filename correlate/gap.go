@@ -52,8 +52,12 @@ func (x *ringTracker) openGap(r *ring, next *job, start, end event.Time) {
 	}
 	next.refs++
 	r.gaps = append(r.gaps, g)
+	x.kept += 1 + len(g.jobs)
 	if len(r.gaps) > maxGaps {
 		x.settleFirst(r)
+	}
+	if x.kept > x.e.caps.Gaps {
+		x.letGo()
 	}
 }
 
@@ -81,6 +85,10 @@ func (x *ringTracker) settleFirst(r *ring) {
 	g := r.gaps[0]
 	r.gaps[0] = nil
 	r.gaps = r.gaps[1:]
+	if len(r.gaps) == 0 {
+		r.gaps = nil
+	}
+	x.kept -= 1 + len(g.jobs)
 	x.judge(r, g)
 	for _, j := range g.jobs {
 		j.refs--

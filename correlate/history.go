@@ -9,6 +9,7 @@ import (
 type history struct {
 	spans []span // a ring of historyLen; most threads need few or none
 	n     int
+	since OptTime // what was before is forgotten
 }
 
 const historyLen = 32
@@ -31,6 +32,12 @@ type span struct {
 	cmd        uint32
 }
 
+// did notes what a thread did.
+func (x *idTracker) did(t *thread, s span) {
+	x.remember(t)
+	t.history.add(s)
+}
+
 func (h *history) add(s span) {
 	if len(h.spans) < historyLen {
 		h.spans = append(h.spans, s)
@@ -42,7 +49,7 @@ func (h *history) add(s span) {
 
 // was tells what the thread did for the longest part of [from, to).
 func (t *thread) was(e *engine, from, to event.Time) string {
-	if to <= from {
+	if to <= from || before(event.OptTime(from), timeOr(t.history.since)) {
 		return ""
 	}
 	var sum [wasOff + 1]int64

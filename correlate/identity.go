@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
@@ -25,7 +26,11 @@ type process struct {
 	minCorrelationAt  event.Time
 	minCorrelationBy  uint8
 	mixedCorrelations bool
+	forgotCorrelation int64 // greatest id that was forgotten
 	calls             int64
+
+	threads int    // that have not ended
+	used    uint64 // tick when one of them was last named, or ended
 }
 
 // thread is a thread and what it is doing now.
@@ -37,7 +42,11 @@ type thread struct {
 	pid     OptInt
 	tid     OptInt
 	pidSeen int32
-	keyText string // "tid 144", key of nested links
+	text    string   // see keyText
+	key     int32    // in the index
+	in      *process // until it ends
+	used    uint64   // tick of its last event
+	active  bool     // what it did last is remembered
 
 	calls   []*call  // open calls, outermost first
 	recent  *recents // calls that another witness may tell too
@@ -47,9 +56,8 @@ type thread struct {
 	wait    *wait    // open
 	late    []*ioctl // returned, and in no call so far
 
-	pairs    [pairRing]fencePair // drm_sched fences made and not yet owned
-	npairs   int
-	lastInit *fence // last drm_sched fence made, a possible first of a pair
+	pairs    []fencePair // drm_sched fences made and not yet owned
+	lastInit *fence      // last drm_sched fence made, a possible first of a pair
 
 	pairedAfter ID // losses told when the last pair was made
 
@@ -70,15 +78,28 @@ type idTracker struct {
 	lastTID int32
 	last    *thread
 
-	allProcs   []*process
-	allThreads []*thread
-	loose      []*thread // that are none: idle loops, processes without threads
+	allProcs   []*process // not let go, in the order of their ids
+	procsLetGo bool
+	sweepAt    int       // number of processes at which some may be let go
+	allThreads []*thread // in the order in which they began, some that ended among them
+	live       int       // of these not ended
+	loose      []*thread // that are none: idle loops
+	active     []*thread
 	devices    []*device
 	byDevice   map[string]*device
 	byDriver   map[string]*device // inferred
+	ofDriver   map[string]ofDriver
+
+	endedThreads []Thread // rows that wait for the end
+	endedProcs   []Process
 }
 
-type device struct{ row Device }
+// device is a device as far as events told it.
+type device struct {
+	row   Device
+	rings bool   // it was seen to have some
+	used  uint64 // tick when it was last named
+}
 
 func (x *idTracker) init(e *engine) {
 	x.e = e
@@ -87,18 +108,21 @@ func (x *idTracker) init(e *engine) {
 	x.idle = map[int32]*thread{}
 	x.byDevice = map[string]*device{}
 	x.byDriver = map[string]*device{}
+	x.ofDriver = map[string]ofDriver{}
 	x.lastTID = event.NoID
 	x.none = x.newLoose(nil)
 }
 
 // newLoose makes what stands for a thread where an event names none.
 func (x *idTracker) newLoose(p *process) *thread {
-	t := &thread{idle: true, pidSeen: event.NoID, proc: p}
-	if p != nil {
-		t.pid = p.row.PID
-		t.keyText = x.e.intText("pid ", p.row.PID.V)
+	t := &thread{idle: true, pidSeen: event.NoID}
+	if p == nil {
+		x.loose = append(x.loose, t)
+		return t
 	}
-	x.loose = append(x.loose, t)
+	x.join(t, p)
+	t.pid = p.row.PID
+	x.add(t)
 	return t
 }
 
@@ -127,6 +151,7 @@ func (x *idTracker) thread(ev *event.Event) *thread {
 	if ev.Comm != t.row.Name && ev.Comm != "" && ev.Comm != "<...>" {
 		x.rename(t, ev.Comm)
 	}
+	t.used = x.e.tick
 	return t
 }
 
@@ -148,6 +173,9 @@ func (x *idTracker) lookup(ev *event.Event, tid int32) *thread {
 // every CPU at once.
 func (x *idTracker) idleThread(cpu int32) *thread {
 	t := x.idle[cpu]
+	if t == nil && len(x.idle) >= maxCPUs {
+		return x.none
+	}
 	if t == nil {
 		t = x.newLoose(nil)
 		x.idle[cpu] = t
@@ -162,17 +190,18 @@ func (x *idTracker) processThread(ev *event.Event) *thread {
 	p := x.process(ev.PID, event.NoID, ev.Time)
 	if t == nil || t.proc != p {
 		t = x.newLoose(p)
+		t.key = key
 		x.threads[key] = t
 	}
+	t.used = x.e.tick
 	return t
 }
 
 func (x *idTracker) newThread(tid int32, at event.Time) *thread {
-	t := &thread{pidSeen: event.NoID, tid: optTask(tid)}
+	t := &thread{pidSeen: event.NoID, tid: optTask(tid), key: tid}
 	x.e.seq.thread++
 	t.row = Thread{ID: x.e.seq.thread, TID: t.tid, FirstNS: event.OptTime(at)}
-	t.keyText = x.e.intText("tid ", int64(tid))
-	x.allThreads = append(x.allThreads, t)
+	x.add(t)
 	x.threads[tid] = t
 	if x.lastTID == tid {
 		x.last, x.lastTID = nil, event.NoID
@@ -183,9 +212,8 @@ func (x *idTracker) newThread(tid int32, at event.Time) *thread {
 // inferProcess gives a thread without a process one of its own.
 func (x *idTracker) inferProcess(t *thread) {
 	x.e.seq.process++
-	p := &process{row: Process{ID: x.e.seq.process, PID: t.tid, PIDInferred: true, Name: t.row.Name}}
-	x.allProcs = append(x.allProcs, p)
-	t.proc = p
+	p := x.addProcess(&process{row: Process{ID: x.e.seq.process, PID: t.tid, PIDInferred: true, Name: t.row.Name}})
+	x.join(t, p)
 	p.kern = kernelName(t.row.Name)
 }
 
@@ -202,7 +230,7 @@ func (x *idTracker) learn(ev *event.Event, t *thread) *thread {
 		t.pid = optTask(ev.PID)
 	}
 	if t.proc == nil || !t.proc.row.PIDInferred {
-		t.proc = x.process(ev.PID, ev.TID, ev.Time)
+		x.join(t, x.process(ev.PID, ev.TID, ev.Time))
 		t.proc.row.PIDInferred = t.proc.row.PIDInferred || inferred
 	} else if p := x.procs[ev.PID]; p == nil || p.ended {
 		// The process that was made for this thread turns out to be this one.
@@ -210,7 +238,7 @@ func (x *idTracker) learn(ev *event.Event, t *thread) *thread {
 		x.procs[ev.PID] = t.proc
 	} else if p != t.proc {
 		x.e.count(&anomalyProcessLate)
-		t.proc = p
+		x.join(t, p)
 	}
 	x.nameProcess(t)
 	return t
@@ -227,8 +255,7 @@ func (x *idTracker) process(pid, tid int32, at event.Time) *process {
 
 func (x *idTracker) newProcess(pid int32) *process {
 	x.e.seq.process++
-	p := &process{row: Process{ID: x.e.seq.process, PID: optTask(pid)}}
-	x.allProcs = append(x.allProcs, p)
+	p := x.addProcess(&process{row: Process{ID: x.e.seq.process, PID: optTask(pid)}})
 	x.procs[pid] = p
 	return p
 }
@@ -268,6 +295,18 @@ func (t *thread) kernel() bool {
 	return t.proc != nil && (t.proc.kern || t.proc.row.PPID == event.Some[int64](2))
 }
 
+// keyText is the key of links on the thread: "tid 144".
+func (t *thread) keyText() string {
+	switch {
+	case t.text != "":
+	case t.tid.OK:
+		t.text = "tid " + strconv.FormatInt(t.tid.V, 10)
+	case t.pid.OK:
+		t.text = "pid " + strconv.FormatInt(t.pid.V, 10)
+	}
+	return t.text
+}
+
 func (t *thread) processID() ID {
 	if t.proc == nil {
 		return 0
@@ -290,6 +329,7 @@ func (x *idTracker) processEvent(ev *event.Event) {
 		}
 		setTime(&p.row.StartNS, event.OptTime(s))
 	}
+	p.used = x.e.tick
 	setStr(&p.row.Name, ev.Str(event.FieldName))
 	p.named = p.named || ev.Has(event.FieldName)
 	setStr(&p.row.Cmdline, ev.Str(event.FieldCmdline))
@@ -333,16 +373,4 @@ func setInt(p *OptInt, v OptInt) {
 	if v.OK {
 		*p = v
 	}
-}
-
-func (x *idTracker) finish() {
-	for _, p := range x.allProcs {
-		x.e.rows.Processes = append(x.e.rows.Processes, p.row)
-	}
-	for _, t := range x.allThreads {
-		t.row.ProcessID = t.processID()
-		t.row.PID = t.pid
-		x.e.rows.Threads = append(x.e.rows.Threads, t.row)
-	}
-	x.e.n += len(x.allProcs) + len(x.allThreads)
 }

@@ -10,8 +10,6 @@ const (
 
 // Bounds of the ioctl tracker.
 const (
-	maxHeld    = 1 << 14 // ioctls that wait for their driver
-	maxFDs     = 1 << 16 // descriptors remembered
 	maxSources = 4
 	maxLate    = 16 // ioctls of a thread that wait for a call around them
 	magicDRM   = 'd'
@@ -54,9 +52,10 @@ type fdKey struct {
 type ioctlTracker struct {
 	e      *engine
 	pool   pool[ioctl]
-	fds    map[fdKey]*fdState
-	order  []heldIoctl // in the order in which they began to wait
+	fds    aging[fdKey, *fdState]
+	order  []heldIoctl // in the order in which they began to wait for their driver
 	head   int
+	late   int // that wait for the call around them
 	joined map[[2]string]string
 }
 
@@ -68,7 +67,6 @@ type heldIoctl struct {
 
 func (x *ioctlTracker) init(e *engine) {
 	x.e = e
-	x.fds = map[fdKey]*fdState{}
 	x.joined = map[[2]string]string{}
 }
 
@@ -107,7 +105,7 @@ func (x *ioctlTracker) inCall(i *ioctl, c *call, t *thread) {
 	if c.spec.launches() && t.proc != nil {
 		t.proc.launchIoctls = true
 	}
-	x.e.link(RuleAPIIoctl, "api_calls", c.row.ID, "ioctls", i.row.ID, Nested, t.keyText)
+	x.e.link(RuleAPIIoctl, "api_calls", c.row.ID, "ioctls", i.row.ID, Nested, t.keyText())
 }
 
 // sameIoctl reports whether an entry is the second witness of the open ioctl:
@@ -278,24 +276,28 @@ func (x *ioctlTracker) closeOpen(t *thread, kind string) {
 		x.e.unm.now("ioctls", i.row.ID, missExit, Open)
 	case endKilled:
 		x.e.unm.now("ioctls", i.row.ID, missExit, Killed)
+	case endEvicted:
+		x.e.count(&anomalyEvicted)
+		i.row.EndKind = endLost
+		x.e.unm.now("ioctls", i.row.ID, missExit, Evicted)
 	default:
 		x.e.unm.add(note{table: "ioctls", id: i.row.ID, link: missExit, reason: NotRecorded, from: timeOr(i.row.StartNS), to: x.e.now})
 	}
 	x.done(i)
 }
 
-func (x *ioctlTracker) threadEnds(t *thread) {
+func (x *ioctlTracker) threadEnds(t *thread, kind string) {
 	if t.closing != nil {
 		x.leave(t)
 	}
 	if t.ioctl != nil {
-		x.closeOpen(t, endKilled)
+		x.closeOpen(t, kind)
 	}
 	x.releaseLate(t)
 }
 
 func (x *ioctlTracker) finish() {
-	for _, t := range x.e.ids.allThreads {
+	for t := range x.e.ids.each {
 		if t.closing != nil {
 			x.leave(t)
 		}
@@ -304,9 +306,6 @@ func (x *ioctlTracker) finish() {
 		}
 		x.releaseLate(t)
 		x.e.flushFull()
-	}
-	for _, t := range x.e.ids.loose {
-		x.releaseLate(t)
 	}
 	for _, h := range x.order[x.head:] {
 		if h.i.row.ID == h.id {

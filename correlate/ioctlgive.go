@@ -1,6 +1,8 @@
 package correlate
 
 import (
+	"slices"
+
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpu"
 )
@@ -12,16 +14,22 @@ import (
 func (x *ioctlTracker) done(i *ioctl) {
 	t := i.t
 	if i.row.StartNS.OK && i.row.EndNS.OK {
-		i.t.history.add(span{kind: wasIoctl, start: i.row.StartNS.V, end: i.row.EndNS.V, name: x.name(i), cmd: uint32(i.row.Cmd), driver: i.fd})
+		x.e.ids.did(t, span{kind: wasIoctl, start: i.row.StartNS.V, end: i.row.EndNS.V, name: x.name(i), cmd: uint32(i.row.Cmd), driver: i.fd})
 	}
 	if i.row.APICallID != 0 || !i.row.EndNS.OK || !i.row.StartNS.OK || len(t.calls) > 0 {
 		x.release(i)
 		return
 	}
+	if x.late >= x.e.caps.Ioctls {
+		x.e.ids.calm()
+	}
+	x.e.ids.remember(t)
 	t.late = append(t.late, i)
+	x.late++
 	if len(t.late) > maxLate {
 		x.release(t.late[0])
-		t.late = append(t.late[:0], t.late[1:]...)
+		t.late = slices.Delete(t.late, 0, 1)
+		x.late--
 	}
 }
 
@@ -43,6 +51,7 @@ func (x *ioctlTracker) adopt(c *call, t *thread) {
 		}
 		x.release(i)
 	}
+	x.late -= len(t.late) - len(keep)
 	clear(t.late[len(keep):])
 	t.late = keep
 }
@@ -51,19 +60,25 @@ func (x *ioctlTracker) releaseLate(t *thread) {
 	for _, i := range t.late {
 		x.release(i)
 	}
+	x.late -= len(t.late)
 	t.late = nil
 }
 
 // release gives an ioctl, or holds it until its descriptor's driver is known.
 func (x *ioctlTracker) release(i *ioctl) {
-	i.released = true
+	i.released, i.t = true, nil
 	if i.row.Driver != "" || i.fd == nil || i.fd.driver != "" || byte(i.row.Cmd>>8) != magicDRM || i.noCmd {
 		x.give(i)
 		return
 	}
 	i.fd.held = append(i.fd.held, i)
 	x.order = append(x.order, heldIoctl{i, i.row.ID})
-	for len(x.order)-x.head > maxHeld {
+	x.trim()
+}
+
+// trim gives the ioctls that waited the longest for their driver, beyond the cap.
+func (x *ioctlTracker) trim() {
+	for len(x.order)-x.head > x.e.caps.Ioctls {
 		h := x.order[x.head]
 		x.head++
 		if h.i.row.ID == h.id {
@@ -71,8 +86,8 @@ func (x *ioctlTracker) release(i *ioctl) {
 			x.give(h.i)
 		}
 	}
-	if x.head > maxHeld {
-		x.order = append(x.order[:0], x.order[x.head:]...)
+	if x.head > x.e.caps.Ioctls {
+		x.order = slices.Delete(x.order, 0, x.head)
 		x.head = 0
 	}
 }
@@ -102,10 +117,10 @@ func (x *ioctlTracker) resolve(s *fdState, driver string, dev *device) {
 }
 
 func (x *ioctlTracker) fdOf(k fdKey) *fdState {
-	s := x.fds[k]
-	if s == nil && len(x.fds) < maxFDs {
+	s, ok := x.fds.get(x.e.caps.Contexts, k)
+	if !ok {
 		s = &fdState{}
-		x.fds[k] = s
+		x.fds.put(x.e.caps.Contexts, k, s)
 	}
 	return s
 }

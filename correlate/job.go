@@ -45,6 +45,7 @@ type job struct {
 	inQueue, inBacklog bool
 	older, newer       *job
 
+	text         int        // bytes of its texts
 	w            *testimony // who tells of its run and done
 	drv          *driverState
 	key          driverKey // of drv
@@ -78,6 +79,8 @@ type firstSeq struct {
 type jobTracker struct {
 	e          *engine
 	pool       pool[job]
+	deps       int // of jobs that are held
+	text       int // bytes of the texts of jobs that are held
 	oldest     *job
 	newest     *job
 	count      int
@@ -102,7 +105,6 @@ const (
 	maxEnding     = 256         // ended jobs that wait for their finished fence
 	maxDoubtful   = 1024        // jobs whose end a loss would put in doubt
 	maxAwaiting   = 4096        // ended jobs that wait for the call around their ioctl
-	maxContexts   = 1 << 16     // contexts remembered
 	firstKernelID = 1<<64 - 256 // client ids from here on are the driver's own
 )
 
@@ -116,6 +118,7 @@ func (x *jobTracker) init(e *engine) {
 }
 
 func (x *jobTracker) event(ev *event.Event, t *thread) {
+	x.makeRoom()
 	c := x.e.fence.cpu(ev.CPU)
 	if d := x.driver(ev); d != nil && x.driverEvent(ev, t, c, d) {
 		x.drain()
@@ -230,7 +233,7 @@ func (x *jobTracker) origin(j *job, t *thread) {
 		}
 		i.jobs++
 		j.fd, j.since = i.fd, timeOr(i.row.StartNS)
-		e.link(RuleIoctlJob, "ioctls", i.row.ID, "jobs", r.ID, Nested, t.keyText)
+		e.link(RuleIoctlJob, "ioctls", i.row.ID, "jobs", r.ID, Nested, t.keyText())
 	}
 	if len(t.calls) == 0 {
 		return
@@ -238,7 +241,7 @@ func (x *jobTracker) origin(j *job, t *thread) {
 	c := t.calls[len(t.calls)-1]
 	if r.IoctlID == 0 {
 		r.APICallID = c.row.ID
-		e.link(RuleAPIJob, "api_calls", c.row.ID, "jobs", r.ID, Nested, t.keyText)
+		e.link(RuleAPIJob, "api_calls", c.row.ID, "jobs", r.ID, Nested, t.keyText())
 	}
 	for _, o := range t.calls {
 		if o.row.ID == r.APICallID {
@@ -253,7 +256,7 @@ func (x *jobTracker) origin(j *job, t *thread) {
 
 // noteFirst remembers the first number queued on a context.
 func (x *jobTracker) noteFirst(k event.FenceKey, at event.Time) {
-	if _, ok := x.firstSeqno[k.Context]; !ok && len(x.firstSeqno) < maxContexts {
+	if _, ok := x.firstSeqno[k.Context]; !ok && len(x.firstSeqno) < x.e.caps.Contexts {
 		x.firstSeqno[k.Context] = firstSeq{k.Seqno, at}
 	}
 }
@@ -410,11 +413,8 @@ func (x *jobTracker) closeReused(j *job) {
 
 // add begins a job.
 func (x *jobTracker) add(ev *event.Event) *job {
-	if x.count >= x.e.o.MaxOpen {
-		x.e.count(&anomalyEvicted)
-		o := x.oldest
-		o.evicted = true
-		x.give(o)
+	for x.count >= x.e.caps.Jobs {
+		x.evict()
 	}
 	x.e.seq.job++
 	j := x.pool.get()
@@ -430,6 +430,38 @@ func (x *jobTracker) add(ev *event.Event) *job {
 	x.newest = j
 	x.count++
 	return j
+}
+
+// evict gives the oldest job, as it is.
+func (x *jobTracker) evict() {
+	x.e.count(&anomalyEvicted)
+	o := x.oldest
+	o.evicted = true
+	x.give(o)
+}
+
+// makeRoom keeps to the caps of what jobs hold, and of jobs that are given and
+// kept for idle gaps.
+func (x *jobTracker) makeRoom() {
+	c := &x.e.caps
+	if x.pool.live-x.count > c.KeptJobs {
+		x.e.ring.letGo()
+	}
+	if (x.deps > c.Deps || x.text > c.Text) && x.oldest != nil {
+		if x.pool.live-x.count > c.KeptJobs/4 {
+			x.e.ring.letGo()
+		}
+		x.evict()
+	}
+}
+
+// trim gives the oldest jobs beyond the cap.
+func (x *jobTracker) trim() {
+	for x.count > x.e.caps.Jobs {
+		x.evict()
+		x.e.flushFull()
+	}
+	x.makeRoom()
 }
 
 // unlink takes a job off the list of those not given.

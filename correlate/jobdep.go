@@ -49,6 +49,7 @@ func (x *jobTracker) dep(ev *event.Event, t *thread) {
 	}
 	if len(j.deps) < maxDeps {
 		j.deps = append(j.deps, dep{x.e.fence.ref(f), k, event.OptTime(ev.Time), unsig})
+		x.deps++
 	}
 }
 

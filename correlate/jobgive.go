@@ -203,17 +203,20 @@ func (x *jobTracker) recycle(j *job) {
 		x.e.fence.unref(j.deps[i].fence)
 	}
 	x.forgetThread(j)
+	x.deps -= len(j.deps)
+	x.text -= j.text
+	clear(j.deps)
 	deps := j.deps[:0]
 	x.pool.put(j)
-	j.deps = deps
+	if cap(deps) <= 4 {
+		j.deps = deps
+	}
 }
 
 // forgetThread drops the marks that adjacency may still hold.
 func (x *jobTracker) forgetThread(j *job) {
-	for i := range x.e.fence.cpus {
-		if x.e.fence.cpus[i].done == j {
-			x.e.fence.cpus[i].done = nil
-		}
+	if c := x.e.fence.cpu(j.doneCPU); c != nil && c.done == j {
+		c.done = nil
 	}
 	if j.runner != nil && j.runner.running == j {
 		j.runner.running = nil
@@ -411,7 +414,7 @@ func (x *jobTracker) place(j *job) {
 			j.dev, j.row.DeviceRule = d, ruleDeviceByContext
 		}
 	}
-	if j.dev != nil && j.fin != nil && j.row.DeviceRule != ruleDeviceByContext && len(x.ctxDevice) < maxContexts {
+	if j.dev != nil && j.fin != nil && j.row.DeviceRule != ruleDeviceByContext && len(x.ctxDevice) < x.e.caps.Contexts {
 		x.ctxDevice[j.fin.key.Context] = j.dev
 	}
 	x.e.ring.place(j)

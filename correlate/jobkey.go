@@ -179,6 +179,8 @@ func (x *jobTracker) counts(j *job, ev *event.Event) {
 	}
 	if s := ev.Str(event.FieldArgs); s != "" && s != r.Args {
 		r.Args = mergeArgs(r.Args, s)
+		x.text += len(r.Args) - j.text
+		j.text = len(r.Args)
 	}
 }
 
@@ -243,7 +245,7 @@ func (x *jobTracker) takePair(j *job, t *thread) {
 		x.e.fence.dropPairs(t) // of a job whose queueing may be lost
 	}
 	at, n := -1, 0
-	for i := range t.npairs {
+	for i := range t.pairs {
 		p := &t.pairs[i]
 		if p.finished.job != nil || p.finished.dead || j.row.Ring != "" && p.finished.timeline != "" && p.finished.timeline != j.row.Ring {
 			continue
@@ -282,7 +284,7 @@ func (x *jobTracker) takeNamedPair(j *job, ev *event.Event, t *thread) {
 		return
 	}
 	full := ev.Flags&event.FlagLow32 == 0
-	for i := range t.npairs {
+	for i := range t.pairs {
 		p := &t.pairs[i]
 		if p.finished.dead || p.finished.job != nil || !p.finished.fits(k, full) {
 			continue
@@ -297,7 +299,7 @@ func (x *jobTracker) takeNamedPair(j *job, ev *event.Event, t *thread) {
 // gang reports whether the pairs of a thread are those of one submission of
 // several jobs: each on a context of its own, so that order decides.
 func (x *jobTracker) gang(t *thread) bool {
-	for i := range t.npairs {
+	for i := range t.pairs {
 		for k := range i {
 			if t.pairs[i].finished.key.Context == t.pairs[k].finished.key.Context {
 				return false
@@ -386,7 +388,7 @@ func (x *jobTracker) hwDriver(j *job, f *fence) {
 			x.place(j)
 		}
 	} else if j.dev.row.Driver == "" {
-		j.dev.row.Driver = f.driver
+		x.e.ids.setDriver(j.dev, f.driver)
 	} else if j.row.DeviceRule == ruleDeviceByContext && x.e.ids.driverDevice(f.driver) == j.dev {
 		j.row.DeviceRule = ruleDeviceByDriver // its own fence says so too
 	}

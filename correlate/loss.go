@@ -1,6 +1,10 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"sort"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // maxLosses bounds the intervals that are remembered; older ones are joined.
 const maxLosses = 1 << 12
@@ -13,7 +17,18 @@ type lossSpan struct {
 // lossTracker gives rows of losses and remembers when events were lost.
 type lossTracker struct {
 	e     *engine
-	spans []lossSpan
+	spans []lossSpan // in the order of their ends
+	start event.Time // least of their starts
+	mixed bool       // they are in no such order
+}
+
+// from is when the events of a loss may begin: it is known to have ended, at
+// least.
+func (s *lossSpan) from() event.Time {
+	if s.start.Known() {
+		return s.start
+	}
+	return s.end
 }
 
 func (l *lossTracker) event(ev *event.Event) {
@@ -32,7 +47,14 @@ func (l *lossTracker) event(ev *event.Event) {
 	if len(l.spans) == maxLosses {
 		l.join()
 	}
-	l.spans = append(l.spans, lossSpan{l.e.seq.loss, ev.TimeOf(event.FieldStart), ev.Time})
+	s := lossSpan{l.e.seq.loss, ev.TimeOf(event.FieldStart), ev.Time}
+	if len(l.spans) == 0 || s.from() < l.start {
+		l.start = s.from()
+	}
+	if n := len(l.spans); !s.end.Known() || n > 0 && l.spans[n-1].end > s.end {
+		l.mixed = true
+	}
+	l.spans = append(l.spans, s)
 	l.e.fence.lost(ev.CPU)
 }
 
@@ -55,16 +77,17 @@ func (l *lossTracker) join() {
 // lies between them. A bound that is NoTime is open. A loss without a start began at an unknown
 // time: only its end is known to lie in the gap.
 func (l *lossTracker) within(from, to event.Time) ID {
-	for i := range l.spans {
-		s := &l.spans[i]
-		if to.Known() {
-			start := s.start
-			if !start.Known() {
-				start = s.end
-			}
-			if start.Known() && start >= to {
-				continue
-			}
+	if len(l.spans) == 0 || to.Known() && l.start.Known() && l.start >= to {
+		return 0
+	}
+	first := 0
+	if from.Known() && !l.mixed {
+		first = sort.Search(len(l.spans), func(i int) bool { return l.spans[i].end > from })
+	}
+	for i := range l.spans[first:] {
+		s := &l.spans[first+i]
+		if start := s.from(); to.Known() && start.Known() && start >= to {
+			continue
 		}
 		if from.Known() && s.end.Known() && s.end <= from {
 			continue

@@ -10,10 +10,15 @@ import (
 type pool[T any] struct {
 	free  []*T
 	chunk []T
+	size  int // of the last chunk
 	live  int
 }
 
-const poolChunk = 256
+// A pool grows by chunks, from the first of this size.
+const (
+	firstChunk = 4
+	lastChunk  = 256
+)
 
 func (p *pool[T]) get() *T {
 	p.live++
@@ -23,7 +28,8 @@ func (p *pool[T]) get() *T {
 		return v
 	}
 	if len(p.chunk) == 0 {
-		p.chunk = make([]T, poolChunk)
+		p.size = min(max(2*p.size, firstChunk), lastChunk)
+		p.chunk = make([]T, p.size)
 	}
 	v := &p.chunk[0]
 	p.chunk = p.chunk[1:]

@@ -1,6 +1,11 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // ring is a hardware queue: what its jobs sum up to, and its gaps.
 type ring struct {
@@ -19,6 +24,9 @@ type ring struct {
 	recent        []*job    // run since the last done
 	gaps          []*gap    // not settled, in order
 	current       endingJob // where the hardware tells what it went to
+
+	used uint64 // tick of its last event
+	gone bool   // its row is given
 }
 
 type ringKey struct {
@@ -29,10 +37,12 @@ type ringKey struct {
 // ringTracker sums up rings. A ring is (device, name). Where no event names
 // the device the ring stands under none until a hardware fence's driver tells.
 type ringTracker struct {
-	e      *engine
-	rings  []*ring
-	byKey  map[ringKey]*ring
-	resets []resetAt
+	e       *engine
+	rings   []*ring // in the order of their ids
+	kept    int     // jobs in gaps that are not judged, and these gaps
+	letGone bool    // of some the row was given early
+	byKey   map[ringKey]*ring
+	resets  []resetAt
 }
 
 type resetAt struct {
@@ -58,6 +68,7 @@ func (x *ringTracker) place(j *job) {
 		x.hwContext(j)
 		return
 	}
+	r = x.of(j)
 	x.hwContext(j)
 	if r.row.Ring != j.row.Ring { // a better name than the one inferred at first
 		x.move(j, x.get(j.dev, j.row.Ring))
@@ -67,7 +78,7 @@ func (x *ringTracker) place(j *job) {
 		return
 	}
 	if r.dev == nil && x.byKey[ringKey{j.dev, r.row.Ring}] == nil && j.row.DeviceRule == ruleDeviceByDriver {
-		r.dev, r.alias = j.dev, true
+		r.dev, r.alias, j.dev.rings = j.dev, true, true
 		x.byKey[ringKey{j.dev, r.row.Ring}] = r
 		return
 	}
@@ -79,9 +90,28 @@ func (x *ringTracker) get(d *device, name string) *ring {
 	r := x.byKey[k]
 	if r == nil {
 		x.e.seq.ring++
-		r = &ring{dev: d, row: Ring{ID: x.e.seq.ring, Ring: name}}
+		r = &ring{dev: d, row: Ring{ID: x.e.seq.ring, Ring: name}, used: x.e.tick}
 		x.rings = append(x.rings, r)
 		x.byKey[k] = r
+		if d != nil {
+			d.rings = true
+		}
+		x.trim()
+	}
+	r.used = x.e.tick
+	return r
+}
+
+// of returns the ring of a job, nil for none. Where the row of that was given
+// early there is another.
+func (x *ringTracker) of(j *job) *ring {
+	r := j.ring
+	if r != nil && r.gone {
+		x.move(j, x.get(r.dev, r.row.Ring))
+		r = j.ring
+	}
+	if r != nil {
+		r.used = x.e.tick
 	}
 	return r
 }
@@ -92,8 +122,10 @@ func (x *ringTracker) move(j *job, to *ring) {
 	if from == to {
 		return
 	}
-	from.row.Jobs--
-	to.row.Jobs++
+	if !from.gone { // else its row has the job
+		from.row.Jobs--
+		to.row.Jobs++
+	}
 	if j.inBacklog {
 		from.backlog--
 		to.backlog++
@@ -149,11 +181,11 @@ func (r *ring) unqueue(j *job) {
 
 // queue takes a job that was just queued.
 func (x *ringTracker) queue(j *job) {
-	r := j.ring
+	r := x.of(j)
 	if r == nil {
 		return
 	}
-	if j.row.SchedJobID.OK && !r.firstQueued.OK {
+	if j.row.SchedJobID.OK && !r.firstQueued.OK && !x.letGone { // else it may have had others
 		r.firstQueued, r.firstQueuedAt = j.row.SchedJobID, timeOr(j.row.QueuedNS)
 	}
 	if j.done || j.given {
@@ -173,7 +205,7 @@ func (x *ringTracker) queue(j *job) {
 
 // run takes a job that was just handed to the hardware.
 func (x *ringTracker) run(j *job) {
-	r := j.ring
+	r := x.of(j)
 	if r == nil {
 		return
 	}
@@ -198,7 +230,7 @@ func (x *ringTracker) run(j *job) {
 
 // done takes a job that the hardware just finished.
 func (x *ringTracker) done(j *job) {
-	r := j.ring
+	r := x.of(j)
 	if r == nil {
 		return
 	}
@@ -279,20 +311,80 @@ func (x *ringTracker) leave(j *job) {
 
 func (x *ringTracker) finish() {
 	for _, r := range x.rings {
+		x.give(r)
+		x.e.flushFull()
+	}
+}
+
+// give gives a ring's row, and its gaps.
+func (x *ringTracker) give(r *ring) {
+	x.settle(r, true)
+	x.clearRecent(r)
+	r.gone = true
+	if r.row.Jobs == 0 {
+		return // its jobs turned out to be on another
+	}
+	if r.dev != nil {
+		r.row.DeviceID = r.dev.row.ID
+	}
+	r.row.LastDoneNS = r.lastDone
+	if r.row.FirstStartNS.OK {
+		r.row.BusyNS = event.Some(r.busy)
+		r.row.IdleNS = event.Some(r.idle)
+	}
+	x.e.rows.Rings = append(x.e.rows.Rings, r.row)
+	x.e.n++
+}
+
+// trim gives the rows of the rings that were used the longest ago, beyond the cap.
+func (x *ringTracker) trim() {
+	for len(x.rings) > x.e.caps.Rings {
+		mark := usedUpTo(x.rings, func(r *ring) (uint64, bool) { return r.used, true })
+		x.giveRings(func(r *ring) bool { return r.used <= mark })
+	}
+}
+
+// giveRings gives the rows of some rings early.
+func (x *ringTracker) giveRings(which func(*ring) bool) {
+	keep := x.rings[:0]
+	for _, r := range x.rings {
+		if !which(r) {
+			keep = append(keep, r)
+			continue
+		}
+		x.e.count(&anomalyRingLetGo)
+		x.letGone = true
+		for _, d := range []*device{r.dev, nil} {
+			if k := (ringKey{d, r.row.Ring}); x.byKey[k] == r {
+				delete(x.byKey, k)
+			}
+		}
+		x.give(r)
+		x.e.flushFull()
+	}
+	clear(x.rings[len(keep):])
+	x.rings = keep
+}
+
+// letGo judges the gaps of the rings that were used the longest ago, and lets
+// go of the jobs that ran on them since their last done, until few
+// are kept.
+func (x *ringTracker) letGo() {
+	held := make([]*ring, 0, len(x.rings))
+	for _, r := range x.rings {
+		if len(r.gaps)+len(r.recent) > 0 {
+			held = append(held, r)
+		}
+	}
+	slices.SortStableFunc(held, func(a, b *ring) int { return cmp.Compare(a.used, b.used) })
+	c := &x.e.caps
+	for _, r := range held {
+		if x.kept <= c.Gaps/2 && x.e.job.pool.live-x.e.job.count <= c.KeptJobs/8 {
+			return
+		}
+		x.e.count(&anomalyGapJobs)
 		x.settle(r, true)
 		x.clearRecent(r)
-		if r.row.Jobs == 0 {
-			continue // its jobs turned out to be on another
-		}
-		if r.dev != nil {
-			r.row.DeviceID = r.dev.row.ID
-		}
-		r.row.LastDoneNS = r.lastDone
-		if r.row.FirstStartNS.OK {
-			r.row.BusyNS = event.Some(r.busy)
-			r.row.IdleNS = event.Some(r.idle)
-		}
-		x.e.rows.Rings = append(x.e.rows.Rings, r.row)
-		x.e.n++
+		x.e.flushFull()
 	}
 }

@@ -11,13 +11,16 @@ import (
 // same_as_id and is left out of sums.
 
 const (
-	recentWork  = 256   // of a process, that may still meet its twin
-	workApart   = 100e3 // ns: how far apart two profilers put the start of work of one correlation id
-	endsApart   = 1e6   // ns: work whose ends are farther apart is not compared
-	sameLength  = 2e3   // ns: how far two lengths may differ, or a quarter of the longer
-	noWitness   = 0     // an event without a source
-	maxWitness  = 255   // distinct ones that are told apart
-	anonymousNS = "(anonymous namespace)"
+	recentWork = 256   // of a process, that may still meet its twin
+	workApart  = 100e3 // ns: how far apart two profilers put the start of work of one correlation id
+	endsApart  = 1e6   // ns: work whose ends are farther apart is not compared
+	sameLength = 2e3   // ns: how far two lengths may differ, or a quarter of the longer
+	noWitness  = 0     // an event without a source
+	maxWitness = 255   // distinct ones that are told apart
+
+	maxRecentWork  = 256     // processes whose last work is remembered
+	maxSourceNames = 1 << 12 // sources whose witness is remembered
+	anonymousNS    = "(anonymous namespace)"
 )
 
 // recentActivity is work that may still meet its twin.
@@ -36,7 +39,7 @@ type recentActivity struct {
 
 // recentActivities are the last of a process, in the order of their ends.
 type recentActivities struct {
-	list  [recentWork]recentActivity
+	list  []recentActivity // a ring of recentWork
 	n     int
 	first uint8 // who told of the first
 	mixed bool  // several witnesses tell
@@ -55,10 +58,9 @@ func (x *activityTracker) witnessID(source string) uint8 {
 			id = uint8(min(x.witnesses+1, maxWitness))
 			x.witnesses++
 		}
-		x.witness[w] = id
 	}
-	if len(x.witness) < maxContexts {
-		x.witness[source] = id
+	if len(x.witness) < maxSourceNames {
+		x.witness[w], x.witness[source] = id, id
 	}
 	return id
 }
@@ -69,13 +71,10 @@ func (x *activityTracker) meet(r *GPUActivity, p *process, by uint8) {
 	if p == nil || by == noWitness || !r.StartNS.OK || !r.EndNS.OK || r.EndNS.V < r.StartNS.V || r.Kind == event.ActivityOther.String() {
 		return
 	}
-	h := x.recent[p]
-	if h == nil {
-		if len(x.recent) >= maxContexts {
-			return
-		}
+	h, ok := x.recent.get(maxRecentWork, p)
+	if !ok {
 		h = &recentActivities{first: by}
-		x.recent[p] = h
+		x.recent.put(maxRecentWork, p, h)
 	}
 	n := recentActivity{id: r.ID, witness: by, kind: r.Kind, name: r.Name, direction: r.Direction, device: r.DeviceID, stream: r.Stream,
 		start: r.StartNS.V, end: r.EndNS.V, correlation: r.CorrelationID}
@@ -88,7 +87,11 @@ func (x *activityTracker) meet(r *GPUActivity, p *process, by uint8) {
 			return
 		}
 	}
-	h.list[h.n%recentWork] = n
+	if len(h.list) < recentWork {
+		h.list = append(h.list, n)
+	} else {
+		h.list[h.n%recentWork] = n
+	}
 	h.n++
 }
 

@@ -50,6 +50,7 @@ func (x *apiTracker) meet(c *call, t *thread) *recentCall {
 	if t.idle || !r.StartNS.OK || r.Source == "" {
 		return nil
 	}
+	x.e.ids.remember(t)
 	if t.recent == nil {
 		t.recent = &recents{}
 	}

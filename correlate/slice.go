@@ -1,14 +1,16 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"slices"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // Bounds of the slice tracker.
 const (
 	maxSliceDepth = 1 << 12 // begun and not ended, a track
 	maxSliceRoots = 1 << 12 // whole and waiting for a parent, a track
 	maxSliceHeld  = 1 << 15 // and with all that lies in them
-	maxTracks     = 1 << 16
-	maxAsync      = 1 << 16 // begun with an id and not ended
 )
 
 // sliceStack is a track: what has begun on it, and what came whole and may
@@ -18,6 +20,10 @@ type sliceStack struct {
 	roots []*sliceNode
 	twin  *sliceNode // innermost of those with the two ends of the last root; nil: none
 	held  int
+
+	t    *thread  // whose stack it is; nil: it has a name
+	key  trackKey // in the index, if it has a name
+	used uint64   // tick of its last event
 }
 
 type sliceNode struct {
@@ -36,9 +42,14 @@ type asyncKey struct {
 type sliceTracker struct {
 	e      *engine
 	tracks map[trackKey]*sliceStack
-	order  []*sliceStack
+	order  []*sliceStack // in the order in which they began
 	async  map[asyncKey]*Slice
-	ids    []asyncKey
+	ids    []asyncKey // in the order in which they began, some that ended among them
+	slices pool[Slice]
+	nodes  pool[sliceNode]
+	open   int // begun on a track and not ended
+	held   int // whole and waiting for a parent
+	text   int // bytes of the texts of both, and of those with an id
 }
 
 type trackKey struct {
@@ -57,9 +68,10 @@ func (x *sliceTracker) track(ev *event.Event, t *thread) *sliceStack {
 	name := ev.Str(event.FieldTrack)
 	if name == "" && !t.idle {
 		if t.slice == nil {
-			t.slice = &sliceStack{}
-			x.order = append(x.order, t.slice)
+			t.slice = &sliceStack{t: t}
+			x.add(t.slice)
 		}
+		t.slice.used = x.e.tick
 		return t.slice
 	}
 	k := trackKey{t, name}
@@ -68,13 +80,115 @@ func (x *sliceTracker) track(ev *event.Event, t *thread) *sliceStack {
 	}
 	s := x.tracks[k]
 	if s == nil {
-		s = &sliceStack{}
-		if len(x.tracks) < maxTracks {
-			x.tracks[k] = s
-		}
-		x.order = append(x.order, s)
+		s = &sliceStack{key: k}
+		x.tracks[k] = s
+		x.add(s)
 	}
+	s.used = x.e.tick
 	return s
+}
+
+// add lists a new track, and lets go of others where there are too many.
+func (x *sliceTracker) add(s *sliceStack) {
+	s.used = x.e.tick
+	x.order = append(x.order, s)
+	if len(x.order) > x.e.caps.Tracks {
+		x.letGo()
+	}
+}
+
+// trim lets go of what is beyond the caps.
+func (x *sliceTracker) trim() {
+	for len(x.order) > x.e.caps.Tracks {
+		x.letGo()
+	}
+	x.makeRoom()
+}
+
+// makeRoom gives the ranges of the tracks that were used the longest ago, where
+// more wait than may. The track in use keeps to the bounds of a track.
+func (x *sliceTracker) makeRoom() {
+	c := &x.e.caps
+	for range 8 {
+		if x.open <= c.Slices && x.held <= c.Slices && x.text <= c.Text {
+			return
+		}
+		mark := usedUpTo(x.order, func(s *sliceStack) (uint64, bool) { return s.used, len(s.open)+s.held > 0 && s.used < x.e.tick })
+		for _, s := range x.order {
+			if s.used <= mark {
+				x.empty(s)
+			}
+		}
+	}
+	for len(x.ids) > 0 && x.text > c.Text {
+		x.evictAsync()
+	}
+}
+
+// letGo forgets the tracks that were used the longest ago.
+func (x *sliceTracker) letGo() {
+	mark := usedUpTo(x.order, func(s *sliceStack) (uint64, bool) { return s.used, s.used < x.e.tick })
+	x.order = slices.DeleteFunc(x.order, func(s *sliceStack) bool {
+		if s.used > mark || s.used == x.e.tick {
+			return false
+		}
+		x.empty(s)
+		if s.t != nil {
+			s.t.slice = nil
+		} else {
+			delete(x.tracks, s.key)
+		}
+		return true
+	})
+}
+
+// empty gives all ranges of a track, before they are whole or have a parent.
+func (x *sliceTracker) empty(s *sliceStack) {
+	if len(s.roots) > 0 {
+		x.e.count(&anomalyNestingCut)
+	}
+	for _, n := range s.roots {
+		x.giveTree(n, n.row.ParentID, n.base)
+		x.e.flushFull()
+	}
+	x.held -= s.held
+	s.roots, s.twin, s.held = nil, nil, 0
+	for _, r := range s.open {
+		x.evict(r)
+		x.e.flushFull()
+	}
+	x.open -= len(s.open)
+	s.open = nil
+}
+
+// evict gives a range without its end.
+func (x *sliceTracker) evict(r *Slice) {
+	x.e.count(&anomalyEvicted)
+	x.e.unm.now("slices", r.ID, missExit, Evicted)
+	x.give(r)
+	x.slices.put(r)
+}
+
+// evictAsync gives the range with an id that began first, without its end.
+func (x *sliceTracker) evictAsync() {
+	k := x.ids[0]
+	x.ids = x.ids[1:]
+	if r := x.async[k]; r != nil {
+		delete(x.async, k)
+		x.evict(r)
+	}
+}
+
+// textSize is how many bytes of text a range holds.
+func (r *Slice) textSize() int { return len(r.Name) + len(r.Args) }
+
+// start begins a row of a range.
+func (x *sliceTracker) start(ev *event.Event, t *thread) *Slice {
+	r := x.slices.get()
+	*r = x.row(ev, t)
+	r.StartNS = event.OptTime(ev.Time)
+	x.text += r.textSize()
+	return r
 }
 
 func (x *sliceTracker) event(ev *event.Event, t *thread) {
@@ -100,18 +214,18 @@ func (x *sliceTracker) row(ev *event.Event, t *thread) Slice {
 }
 
 func (x *sliceTracker) begin(ev *event.Event, t *thread, s *sliceStack) {
-	r := x.row(ev, t)
-	r.StartNS = event.OptTime(ev.Time)
+	r := x.start(ev, t)
 	if n := len(s.open); n > 0 {
 		r.ParentID, r.Depth = s.open[n-1].ID, int64(n)
 	}
-	if len(s.open) == maxSliceDepth {
-		x.e.count(&anomalyEvicted)
-		x.e.unm.now("slices", s.open[0].ID, missExit, Evicted)
-		x.give(s.open[0])
+	if len(s.open) >= min(maxSliceDepth, x.e.caps.Slices/4) {
+		x.evict(s.open[0])
 		s.open = append(s.open[:0], s.open[1:]...)
+		x.open--
 	}
-	s.open = append(s.open, &r)
+	s.open = append(s.open, r)
+	x.open++
+	x.makeRoom()
 }
 
 // end closes the innermost slice. A name that differs is counted: the order
@@ -127,29 +241,37 @@ func (x *sliceTracker) end(ev *event.Event, s *sliceStack) {
 		x.e.count(&anomalySliceEndName)
 	}
 	s.open = s.open[:n-1]
+	x.open--
+	x.ended(r, ev)
+}
+
+// ended gives a range with its end.
+func (x *sliceTracker) ended(r *Slice, ev *event.Event) {
 	r.EndNS = event.OptTime(ev.Time)
+	x.text -= len(r.Args)
 	setStr(&r.Args, ev.Str(event.FieldArgs))
+	x.text += len(r.Args)
 	x.give(r)
+	x.slices.put(r)
 }
 
 func (x *sliceTracker) asyncEvent(ev *event.Event, t *thread, k asyncKey) {
 	if ev.Kind == event.KindSliceBegin {
-		if o := x.async[k]; o != nil || len(x.async) >= maxAsync {
+		if o := x.async[k]; o != nil {
 			x.e.count(&anomalyOverlap)
-			if o == nil {
-				r := x.row(ev, t)
-				r.StartNS = event.OptTime(ev.Time)
-				x.e.unm.now("slices", r.ID, missExit, Evicted)
-				x.give(&r)
-				return
-			}
 			x.e.unm.add(note{table: "slices", id: o.ID, link: missExit, reason: NotRecorded, from: timeOr(o.StartNS), to: ev.Time})
 			x.give(o)
+			x.slices.put(o)
 		}
-		r := x.row(ev, t)
-		r.StartNS = event.OptTime(ev.Time)
-		x.async[k] = &r
+		x.async[k] = x.start(ev, t)
 		x.ids = append(x.ids, k)
+		for len(x.async) > x.e.caps.Slices {
+			x.evictAsync()
+		}
+		if len(x.ids) > 2*len(x.async)+minCap {
+			x.compact()
+		}
+		x.makeRoom()
 		return
 	}
 	r := x.async[k]
@@ -158,11 +280,9 @@ func (x *sliceTracker) asyncEvent(ev *event.Event, t *thread, k asyncKey) {
 		return
 	}
 	delete(x.async, k)
-	if len(x.ids) > 4*maxAsync {
-		x.compact()
-	}
 	r.EndNS = event.OptTime(ev.Time)
 	x.give(r)
+	x.slices.put(r)
 }
 
 // compact drops the keys of slices that have ended.
@@ -180,8 +300,10 @@ func (x *sliceTracker) compact() {
 
 // whole takes a slice that comes at its end. Those that lie in it came before.
 func (x *sliceTracker) whole(ev *event.Event, t *thread, s *sliceStack) {
-	n := &sliceNode{row: x.row(ev, t)}
+	n := x.nodes.get()
+	n.row = x.row(ev, t)
 	r := &n.row
+	x.text += r.textSize()
 	r.StartNS, r.EndNS = event.OptTime(ev.TimeOf(event.FieldStart)), event.OptTime(ev.Time)
 	if k := len(s.open); k > 0 {
 		r.ParentID, n.base = s.open[k-1].ID, int64(k)
@@ -233,15 +355,19 @@ func (s *sliceStack) inTwin(n *sliceNode) bool {
 // bound counts a slice that was taken, and gives the oldest where too many wait.
 func (x *sliceTracker) bound(s *sliceStack) {
 	s.held++
-	if len(s.roots) > maxSliceRoots || s.held > maxSliceHeld {
+	x.held++
+	if len(s.roots) > maxSliceRoots || s.held > min(maxSliceHeld, x.e.caps.Slices/2) || x.text > x.e.caps.Text {
 		x.e.count(&anomalyNestingCut)
+		size := s.roots[0].size
 		x.giveTree(s.roots[0], s.roots[0].row.ParentID, s.roots[0].base)
-		s.held -= s.roots[0].size
+		s.held -= size
+		x.held -= size
 		s.roots = append(s.roots[:0], s.roots[1:]...)
 		if len(s.roots) == 0 {
 			s.twin = nil
 		}
 	}
+	x.makeRoom()
 }
 
 func (x *sliceTracker) giveTree(n *sliceNode, parent ID, depth int64) {
@@ -250,9 +376,11 @@ func (x *sliceTracker) giveTree(n *sliceNode, parent ID, depth int64) {
 		x.giveTree(k, n.row.ID, depth+1)
 	}
 	x.give(&n.row)
+	x.nodes.put(n)
 }
 
 func (x *sliceTracker) give(r *Slice) {
+	x.text -= r.textSize()
 	r.DurNS = sub(r.EndNS, r.StartNS)
 	x.e.rows.Slices = append(x.e.rows.Slices, *r)
 	x.e.n++

@@ -68,13 +68,13 @@ func (x *idTracker) fork(ev *event.Event) {
 	}
 	t.pidSeen, t.pid = int32(pid), optTask(int32(pid))
 	if int32(pid) != tid {
-		t.proc = x.process(int32(pid), tid, ev.Time)
+		x.join(t, x.process(int32(pid), tid, ev.Time))
 		return
 	}
 	if old := x.procs[tid]; old != nil {
 		old.ended = true
 	}
-	t.proc = x.newProcess(tid)
+	x.join(t, x.newProcess(tid))
 	t.proc.row.StartNS = at
 	t.proc.row.PPID = optTask(ev.PID)
 	t.proc.row.Name = t.row.Name
@@ -97,14 +97,8 @@ func (x *idTracker) exit(ev *event.Event, t *thread) {
 
 // endThread closes what a thread that is gone still had open.
 func (x *idTracker) endThread(t *thread, at OptTime) {
-	t.ended = true
 	if at.OK {
 		t.row.EndNS = at
 	}
-	x.e.api.threadEnds(t)
-	x.e.ioctl.threadEnds(t)
-	x.e.fence.threadEnds(t)
-	if x.last == t {
-		x.last, x.lastTID = nil, event.NoID
-	}
+	x.close(t, endKilled)
 }

@@ -1,9 +1,10 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"slices"
 
-// maxNotes bounds the notes of missing partners that wait for later evidence.
-const maxNotes = 1 << 16
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // note says that a row misses a partner whose event, had it been recorded,
 // would lie between from and to (NoTime: open at that side).
@@ -52,11 +53,17 @@ func (u *unmatchedTracker) add(n note) {
 		return
 	}
 	u.notes = append(u.notes, n)
-	if len(u.notes)-u.head > maxNotes {
+	u.trim()
+}
+
+// trim settles the notes that waited for the longest, beyond the cap.
+func (u *unmatchedTracker) trim() {
+	for len(u.notes)-u.head > u.e.caps.Notes {
 		u.settle(&u.notes[u.head])
+		u.notes[u.head] = note{}
 		u.head++
-		if u.head == maxNotes {
-			u.notes = append(u.notes[:0], u.notes[u.head:]...)
+		if u.head >= u.e.caps.Notes {
+			u.notes = slices.Delete(u.notes, 0, u.head)
 			u.head = 0
 		}
 	}

@@ -13,6 +13,7 @@ const (
 	endOpen      = "open"
 	endLost      = "lost"
 	endKilled    = "killed"
+	endEvicted   = "evicted" // the row says lost, and unmatched why
 )
 
 // wait is a thread's blocking wait for a fence.
@@ -56,7 +57,7 @@ func (f *fenceTracker) waitStart(ev *event.Event, t *thread) {
 		f.e.count(&anomalyWaitReplaced)
 		f.endWait(t.wait, OptTime{}, endLost)
 	}
-	if f.nOpen >= f.e.o.MaxOpen {
+	if f.nOpen >= f.e.caps.Waits {
 		f.e.misc.other(ev, t)
 		f.e.count(&anomalyEvicted)
 		return
@@ -127,7 +128,7 @@ func (f *fenceTracker) endWait(w *wait, at OptTime, kind string) {
 	r.EndNS, r.EndKind = at, kind
 	r.WaitNS = sub(r.EndNS, r.StartNS)
 	if r.StartNS.OK && r.EndNS.OK {
-		w.t.history.add(span{kind: wasWaiting, start: r.StartNS.V, end: r.EndNS.V, key: w.key})
+		f.e.ids.did(w.t, span{kind: wasWaiting, start: r.StartNS.V, end: r.EndNS.V, key: w.key})
 	}
 	f.ended = append(f.ended, w)
 	if !at.OK {
@@ -169,7 +170,7 @@ func (f *fenceTracker) giveWait(w *wait) {
 			from: event.NoTime, to: timeOr(r.StartNS), proof: proofFence, ctx: w.key.Context, val: w.key.Seqno})
 	}
 	if r.IoctlID != 0 {
-		e.link(RuleIoctlWait, "ioctls", r.IoctlID, "fence_waits", r.ID, Nested, w.t.keyText)
+		e.link(RuleIoctlWait, "ioctls", r.IoctlID, "fence_waits", r.ID, Nested, w.t.keyText())
 	} else {
 		e.unm.add(note{table: "fence_waits", id: r.ID, link: missIoctl, reason: NotRecorded,
 			from: timeOr(r.StartNS), to: timeOr(r.StartNS)})
@@ -207,14 +208,18 @@ func (f *fenceTracker) endNote(w *wait) {
 		e.unm.now("fence_waits", r.ID, missExit, Open)
 	case endKilled:
 		e.unm.now("fence_waits", r.ID, missExit, Killed)
+	case endEvicted:
+		e.count(&anomalyEvicted)
+		r.EndKind = endLost
+		e.unm.now("fence_waits", r.ID, missExit, Evicted)
 	case endLost:
 		e.unm.add(note{table: "fence_waits", id: r.ID, link: missExit, reason: NotRecorded, from: timeOr(r.StartNS), to: e.now})
 	}
 }
 
-func (f *fenceTracker) threadEnds(t *thread) {
+func (f *fenceTracker) threadEnds(t *thread, kind string) {
 	if t.wait != nil {
-		f.endWait(t.wait, OptTime{}, endKilled)
+		f.endWait(t.wait, OptTime{}, kind)
 	}
 	f.dropPairs(t)
 	if t.running != nil {
@@ -224,7 +229,7 @@ func (f *fenceTracker) threadEnds(t *thread) {
 
 // finishWaits closes what still waits at the end, in the order of ids.
 func (f *fenceTracker) finishWaits() {
-	for _, t := range f.e.ids.allThreads {
+	for t := range f.e.ids.each {
 		if t.wait != nil {
 			f.endWait(t.wait, OptTime{}, endOpen)
 		}
