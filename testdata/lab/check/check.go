@@ -19,6 +19,9 @@ func Dir(dir string, s *scenario.Scenario, mode scenario.Mode) []string {
 	problems := append(r.clients(), r.logs(dir, s, mode)...)
 	problems = append(problems, r.expectations(s)...)
 	problems = append(problems, r.compare(mode)...)
+	if r.trace.Lost == 0 && r.truth.Open == 0 {
+		problems = append(problems, r.produced(mode)...)
+	}
 	if mode != scenario.Newer {
 		problems = append(problems, r.generation("correlate legacy", originLegacy)...)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	headLine = "truth version=1 clock=mono boot_minus_mono=1000 jobs=1 ops=1 resets=1 open=0 jobs_without_room=0\n"
-	jobLine  = "job pid=10 tid=11 dev=0000:04:00.0 ring=gfx owner=user client=7 entity=0x1 job=0x2 fence=0xff00000000000010 " +
+	headLine = "truth version=1 clock=mono boot_minus_mono=1000 jobs=1 ops=1 resets=1 open=0 jobs_without_room=0 interrupts=0\n"
+	jobLine  = "job pid=10 tid=11 dev=0000:04:00.0 ring=gfx owner=user client=7 id=5 entity=0x1 job=0x2 fence=0xff00000000000010 " +
 		"ctx=4294967301 seqno=3 flags=0 duration=500 submit=100 queue=110 run=130 runs=1 scheduled=0 finished=200 error=0 " +
 		"state=ended deps=4:1 hw=9:20:131:190:195:0\n"
 )
@@ -47,7 +47,7 @@ func TestReadTruthErrors(t *testing.T) {
 	for _, text := range []string{
 		"job pid=1\n",
 		"nothing a=1\n",
-		"truth version=2 boot_minus_mono=0 open=0 jobs_without_room=0\n",
+		"truth version=2 boot_minus_mono=0 open=0 jobs_without_room=0 interrupts=0\n",
 		headLine + strings.Replace(jobLine, "hw=9:20", "hw=9", 1),
 		headLine + strings.Replace(jobLine, "pid=10", "pid=x", 1),
 	} {
@@ -144,7 +144,7 @@ func TestClients(t *testing.T) {
 		"":                     call,
 		"knows no job":         strings.Replace(call, "seqno=3", "seqno=4", 1),
 		"says otherwise":       strings.Replace(call, "exit=1115", "exit=1105", 1),
-		"clients submitted 0 ": "wait pid=10 tid=11 enter=1 exit=2 ret=0\n",
+		"clients submitted 0 ": "wait pid=10 tid=11 enter=1 exit=2 ret=0 kind=driver\n",
 	} {
 		calls, err := ReadCalls(strings.NewReader(text))
 		if err != nil {

@@ -31,22 +31,26 @@ func (r *results) logs(dir string, s *scenario.Scenario, mode scenario.Mode) []s
 	}
 	var problems []string
 	for _, p := range both {
-		switch s.Log {
-		case scenario.Part:
-			problems = append(problems, r.part(p)...)
-		case scenario.Lossy:
-			problems = append(problems, r.lossy(p)...)
-		default:
+		if s.Log != scenario.Lossy {
+			var wrong []string
+			p.excused, wrong = r.missed(p)
+			problems = append(problems, wrong...)
+		}
+		if s.Log == scenario.Whole {
 			problems = append(problems, r.product(p)...)
+		} else {
+			problems = append(problems, r.edges(p)...)
 		}
 	}
 	if s.Log == scenario.Whole {
 		problems = append(problems, r.chain(both[0])...)
+		problems = append(problems, r.chain(both[1])...)
 		problems = append(problems, sameLogs(both[0], both[1])...)
 	}
 	return problems
 }
 
+// readLog correlates a log; what is its name, bpf.gpurec or ftrace.gpurec.
 func readLog(path, what, origin string) (*product, error) {
 	l, err := gpulog.Open(path, gpulog.ReaderOptions{})
 	if err != nil {
@@ -59,7 +63,11 @@ func readLog(path, what, origin string) (*product, error) {
 	}
 	sorted := gpulog.Sort(in, gpulog.SortOptions{})
 	defer sorted.Close()
-	return correlated(what, origin, sorted)
+	p, err := correlated(what, origin, sorted)
+	if err == nil {
+		p.log, p.bpf = true, what == "bpf.gpurec"
+	}
+	return p, err
 }
 
 // count keeps the least of what the logs say of a measure.

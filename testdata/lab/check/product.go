@@ -48,18 +48,24 @@ func (t *Trace) generation(origin string) *memory {
 
 // product is what the product's correlation makes of a trace.
 type product struct {
-	what, origin string // where it comes from, and the generation of its events
+	what, origin string        // where it comes from, and the generation of its events
+	excused      map[*Job]bool // see missed
+	log, bpf     bool          // a log of gpurec; one recorded by BPF
+	events       []event.Event // of jobs and fences, as correlation got them
 	rows         correlate.Rows
 	sum          *correlate.Summary
 	links        map[correlate.ID]map[string]string // by job: rule and confidence, as effect of an ioctl or cause of the rest
 	missing      map[correlate.ID]map[string]string // by job: what it lacks, and the reason
+	lacks        map[string]string                  // by lackKey, of all tables but jobs: the reason
+	woken        map[correlate.ID][]correlate.ID    // by ioctl that waits: the jobs
 	devices      map[correlate.ID]string
 }
 
 func correlated(what, origin string, src correlate.MetaSource) (*product, error) {
 	p := &product{what: what, origin: origin, links: map[correlate.ID]map[string]string{},
-		missing: map[correlate.ID]map[string]string{}, devices: map[correlate.ID]string{}}
-	sum, err := correlate.Run(src, correlate.Options{}, func(r *correlate.Rows) error {
+		missing: map[correlate.ID]map[string]string{}, lacks: map[string]string{},
+		woken: map[correlate.ID][]correlate.ID{}, devices: map[correlate.ID]string{}}
+	sum, err := correlate.Run(&tee{src, p}, correlate.Options{}, func(r *correlate.Rows) error {
 		p.rows.APICalls = append(p.rows.APICalls, r.APICalls...)
 		p.rows.Ioctls = append(p.rows.Ioctls, r.Ioctls...)
 		p.rows.Jobs = append(p.rows.Jobs, r.Jobs...)
@@ -68,15 +74,21 @@ func correlated(what, origin string, src correlate.MetaSource) (*product, error)
 		p.rows.FenceWaits = append(p.rows.FenceWaits, r.FenceWaits...)
 		p.rows.Links = append(p.rows.Links, r.Links...)
 		p.rows.Losses = append(p.rows.Losses, r.Losses...)
+		p.rows.IRQs = append(p.rows.IRQs, r.IRQs...)
 		for i := range r.Devices {
 			p.devices[r.Devices[i].ID] = r.Devices[i].Device
 		}
 		for _, u := range r.Unmatched {
 			if u.SrcTable == "jobs" {
 				set(p.missing, u.SrcID, u.Link, u.Reason)
+			} else {
+				p.lacks[lackKey(u.SrcTable, u.SrcID, u.Link)] = u.Reason
 			}
 		}
 		for _, l := range r.Links {
+			if l.Rule == correlate.RuleJobWake {
+				p.woken[l.DstID] = append(p.woken[l.DstID], l.SrcID)
+			}
 			if l.SrcTable == "jobs" {
 				set(p.links, l.SrcID, l.Rule, l.Confidence)
 			} else if l.DstTable == "jobs" {
@@ -90,6 +102,26 @@ func correlated(what, origin string, src correlate.MetaSource) (*product, error)
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return p, nil
+}
+
+func lackKey(table string, id correlate.ID, link string) string {
+	return fmt.Sprintf("%s %d %s", table, id, link)
+}
+
+// tee keeps the events of jobs and fences on their way to correlation.
+type tee struct {
+	correlate.MetaSource
+	p *product
+}
+
+func (t *tee) Next(b *event.Batch) error {
+	err := t.MetaSource.Next(b)
+	for i := range b.Events {
+		if counted(b.Events[i].Kind) {
+			t.p.events = append(t.p.events, b.Events[i])
+		}
+	}
+	return err
 }
 
 // doubtful reports whether the product says that a job's done, which it knows
@@ -112,19 +144,32 @@ func (r *results) generation(what, origin string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return r.product(p)
+	problems := r.product(p)
+	if r.trace.Lost == 0 && len(p.rows.IRQs) > 0 {
+		problems = append(problems, r.irqs(p)...)
+	}
+	if r.trace.Lost == 0 {
+		problems = append(problems, r.chain(p)...)
+	}
+	return problems
 }
 
 // product compares the product's jobs with the truth.
 func (r *results) product(p *product) []string {
 	what := p.what
-	c := comparison{}
+	c := comparison{excused: p.excused}
 	byFence := map[legacyKey][]*correlate.Job{}
 	rows := map[*Job]*correlate.Job{}
 	for i := range p.rows.Jobs {
 		j := &p.rows.Jobs[i]
 		k := legacyKey{int32(j.TID.V), j.Ring, Key{j.FenceContext.V, j.FenceSeqno.V}.low()}
 		byFence[k] = append(byFence[k], j)
+	}
+	entered := map[Key]int64{}
+	for _, call := range r.calls {
+		if call.Name != "wait" {
+			entered[call.Key] = call.Enter
+		}
 	}
 	for _, j := range r.truth.Jobs {
 		var row *correlate.Job
@@ -144,7 +189,7 @@ func (r *results) product(p *product) []string {
 		if r.whole(j) {
 			c.complete(j, row, what)
 			c.linked(j, p.links[row.ID], what)
-			if r.trace.Lost == 0 || j.Submit-late >= int64(r.trace.Whole) {
+			if entered[j.Key] >= int64(r.trace.Whole) {
 				c.inIoctl(j, p.links[row.ID], what)
 			}
 		}
@@ -154,6 +199,14 @@ func (r *results) product(p *product) []string {
 	}
 	if r.trace.Lost == 0 {
 		c.deviceStarts(r.truth.Jobs, rows, p)
+		c.deps(r.truth.Jobs, rows, p)
+		c.again(r.truth.Resets, rows, p)
+		c.processes(r.truth.Jobs, rows, p)
+		c.problems = append(c.problems, r.witness(p)...)
+		c.problems = append(c.problems, r.ioctls(p)...)
+		if p.misses() == 0 {
+			c.problems = append(c.problems, confidences(p)...)
+		}
 	}
 	return c.problems
 }
@@ -180,17 +233,49 @@ func (c *comparison) row(j *Job, row *correlate.Job, p *product) {
 	if row.FencePtr.OK {
 		wrong("fence_ptr", row.FencePtr.V, j.Fence)
 	}
+	if row.JobPtr.OK {
+		wrong("job_ptr", row.JobPtr.V, j.Ptr)
+	}
+	if row.EntityPtr.OK {
+		wrong("entity_ptr", row.EntityPtr.V, j.Entity)
+	}
+	if row.SchedJobID.OK {
+		wrong("sched_job_id", row.SchedJobID.V, j.SchedID)
+	}
+	if row.ClientID.OK {
+		wrong("client_id", row.ClientID.V, j.Client)
+	}
 	if row.HWFenceContext.OK && len(j.HW) > 0 && !p.doubtful(row) {
 		last := j.HW[len(j.HW)-1].Key
 		wrong("hardware fence", Key{row.HWFenceContext.V, row.HWFenceSeqno.V}.low(), last.low())
 	}
-	if row.ClientID.OK && row.QueuedNS.OK {
-		owner := "user"
-		if j.Kernel {
-			owner = "kernel"
-		}
-		wrong("owner", row.Owner, owner)
+	wrong("owner", row.Owner, owner(j, row))
+}
+
+// owner is what a row must say: the owner by the truth where the row has the
+// client; else the thread's, as nothing shows that a job which a program's ioctl
+// queues is the kernel's own; unknown where the queueing was not seen.
+func owner(j *Job, row *correlate.Job) string {
+	switch {
+	case !row.QueuedNS.OK:
+		return "unknown"
+	case j.Kernel && row.ClientID.OK:
+		return "kernel"
 	}
+	return "user"
+}
+
+// witness holds every row to its events: all its moments are those of events of
+// the one job that it is of.
+func (r *results) witness(p *product) (problems []string) {
+	s := newJobIndex(r.truth).sights(p.events)
+	for i := range p.rows.Jobs {
+		row := &p.rows.Jobs[i]
+		if j := s.owner(row, false); j == nil || row.FenceContext.OK && j.Key.low() != (Key{row.FenceContext.V, row.FenceSeqno.V}).low() {
+			problems = append(problems, fmt.Sprintf("%s: row %d is made of events that are not all of one job", p.what, row.ID))
+		}
+	}
+	return problems
 }
 
 // complete holds that a row lacks nothing that happened, and has nothing that did not.
@@ -231,22 +316,31 @@ func (c *comparison) order(j *Job, row *correlate.Job, what string) {
 }
 
 // deviceStarts calculates anew when each job began on the device: at its run,
-// or when the job before it on the ring, of that device, was done. Rings whose
-// device no event names are left out: equal names can't be told apart.
+// or when the job before it on the ring was done. A ring is the truth's, of its
+// device; only where no event names the device is it the product's, as equal names
+// can't be told apart then.
 func (c *comparison) deviceStarts(jobs []*Job, rows map[*Job]*correlate.Job, p *product) {
 	byRing := map[ringName][]*Job{}
 	for _, j := range jobs {
-		if row := rows[j]; row != nil && row.RunNS.OK && row.DoneNS.OK && p.devices[row.DeviceID] != "" {
-			at := ringName{j.Device, j.Ring}
-			byRing[at] = append(byRing[at], j)
+		row := rows[j]
+		if row == nil || !row.DoneNS.OK {
+			continue // complete tells what lacks
 		}
+		if !row.QueuedNS.OK && !row.RunNS.OK && row.RingRule != "source" {
+			continue // its ring is learnt from its finished fence, after its done
+		}
+		at := ringName{j.Device, j.Ring}
+		if p.devices[row.DeviceID] == "" {
+			at.device = fmt.Sprint("unnamed ", row.DeviceID)
+		}
+		byRing[at] = append(byRing[at], j)
 	}
 	for _, list := range byRing {
 		slices.SortFunc(list, func(a, b *Job) int { return cmp.Compare(rows[a].DoneNS.V, rows[b].DoneNS.V) })
 		before := event.NoTime
 		for _, j := range list {
 			row := rows[j]
-			if want := max(row.RunNS.V, before); row.DeviceStartNS.V != want {
+			if want := max(row.RunNS.V, before); row.RunNS.OK && row.DeviceStartNS.V != want {
 				c.problem(j, "%s: device_start_ns is %d, not %d", p.what, row.DeviceStartNS.V, want)
 			}
 			before = row.DoneNS.V

@@ -14,13 +14,14 @@ import (
 // keys, confidences, calls of the API, and names.
 func sameLogs(a, b *product) (problems []string) {
 	x, y := facts(a), facts(b)
+	differ := func(f string) bool { return x[f] != y[f] && !mentions(f, a.excused) && !mentions(f, b.excused) }
 	for f, n := range x {
-		if y[f] != n {
+		if differ(f) {
 			problems = append(problems, fmt.Sprintf("%s has %d, %s %d: %s", a.what, n, b.what, y[f], f))
 		}
 	}
 	for f, n := range y {
-		if x[f] == 0 {
+		if x[f] == 0 && differ(f) {
 			problems = append(problems, fmt.Sprintf("%s has %d, %s 0: %s", b.what, n, a.what, f))
 		}
 	}

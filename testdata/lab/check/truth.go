@@ -32,7 +32,7 @@ type Job struct {
 	PID, TID                 int
 	Device, Ring             string
 	Kernel                   bool // the kernel's own, not the submitter's
-	Client                   uint64
+	Client, SchedID          uint64
 	Entity, Ptr, Fence       uint64 // addresses; Fence is the finished fence
 	Key                      Key    // of the finished fence
 	Flags                    uint64
@@ -64,20 +64,24 @@ type Reset struct {
 
 // Truth is what the module says of a run.
 type Truth struct {
-	Jobs   []*Job // in the order of submission
-	Ops    []Op
-	Resets []Reset
-	Open   int // jobs that had not ended when it was read
+	Jobs       []*Job // in the order of submission
+	Ops        []Op
+	Resets     []Reset
+	Interrupts int
+	Open       int // jobs that had not ended when it was read
 }
 
 // Call is what a client says of one ioctl, or of a call of the API.
 type Call struct {
-	Name        string // submit, wait, map, unmap, alloc; call: of the API
-	API         string // cuLaunchKernel
+	Name        string // submit, wait, map, unmap, alloc; call: of the API; mark: of the script
+	API         string // cuLaunchKernel; the mark's name
 	PID, TID    int
 	Enter, Exit int64
 	Ret         int
-	Key         Key // of the job, if there is one
+	Key         Key    // of the job, if there is one
+	Kind        string // of a wait: driver, syncobj, timeline
+	Handle      uint64 // of a syncobj: where a submission's fence goes, or what is waited for
+	Point       uint64
 }
 
 // line is a word and its values: "job pid=3 ring=gfx".
@@ -155,6 +159,7 @@ func ReadTruth(r io.Reader) (*Truth, error) {
 		switch l.word {
 		case "truth":
 			offset, t.Open = l.int("boot_minus_mono"), int(l.int("open"))
+			t.Interrupts = int(l.int("interrupts"))
 			if l.int("version") != 1 || l.int("jobs_without_room") != 0 {
 				l.err = fmt.Errorf("another version, or jobs without room")
 			}
@@ -182,7 +187,7 @@ func parseJob(l *line, offset int64) *Job {
 	}
 	j := &Job{
 		PID: int(l.int("pid")), TID: int(l.int("tid")), Device: l.str("dev"), Ring: l.str("ring"),
-		Kernel: l.str("owner") == "kernel", Client: l.uint("client"), Entity: l.uint("entity"), Ptr: l.uint("job"),
+		Kernel: l.str("owner") == "kernel", Client: l.uint("client"), SchedID: l.uint("id"), Entity: l.uint("entity"), Ptr: l.uint("job"),
 		Fence: l.uint("fence"), Key: l.key(), Flags: l.uint("flags"), Submit: at("submit"), Queue: at("queue"),
 		Run: at("run"), Scheduled: at("scheduled"), Finished: at("finished"), Runs: int(l.int("runs")),
 		Error: int(l.int("error")), Ended: l.str("state") == "ended",
@@ -235,8 +240,14 @@ func ReadCalls(r io.Reader) ([]Call, error) {
 	err := lines(r, func(l *line) {
 		c := Call{Name: l.word, PID: int(l.int("pid")), TID: int(l.int("tid")), Enter: l.int("enter"),
 			Exit: l.int("exit"), Ret: int(l.int("ret"))}
-		if c.Name == "call" {
+		if c.Name == "call" || c.Name == "mark" {
 			c.API = l.str("name")
+		}
+		if _, ok := l.values["point"]; ok {
+			c.Handle, c.Point = l.uint("handle"), l.uint("point")
+		}
+		if c.Name == "wait" {
+			c.Kind = l.str("kind")
 		}
 		if _, ok := l.values["ctx"]; ok {
 			c.Key = l.key()
@@ -248,6 +259,7 @@ func ReadCalls(r io.Reader) ([]Call, error) {
 
 // results are those of a run: the truths and the trace.
 type results struct {
+	dir      string
 	truth    *Truth
 	calls    []Call
 	badExits int // clients that ended with another status than 0
@@ -262,7 +274,7 @@ func readResults(dir string) (*results, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := &results{}
+	r := &results{dir: dir}
 	if r.truth, err = ReadTruth(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}

@@ -76,14 +76,15 @@ int client_submit(struct client *c, struct job *j)
 	j->handle = a.seqno;
 	j->context = a.fence_context;
 	j->seqno = a.fence_seqno;
-	say(c, "submit", span, ret, " ring=%u flags=%u duration=%" PRIu64 " ins=%u ctx=%" PRIu64 " seqno=%" PRIu64,
-	    j->ring, j->flags, j->duration_ns, j->num_in, j->context, j->seqno);
+	say(c, "submit", span, ret, " ring=%u flags=%u duration=%" PRIu64 " ins=%u ctx=%" PRIu64 " seqno=%" PRIu64
+	    " handle=%u point=%" PRIu64, j->ring, j->flags, j->duration_ns, j->num_in, j->context, j->seqno, j->out.handle,
+	    (uint64_t)j->out.point);
 	return ret;
 }
 
 int client_wait(struct client *c, const struct job *j)
 {
-	struct drm_mockgpu_wait a = { .ring = j->ring, .seqno = j->handle, .timeout_ns = 20000000000u };
+	struct drm_mockgpu_wait a = { .ring = j->ring, .seqno = j->handle, .timeout_ns = 3600000000000u };
 	uint64_t span[2];
 	int ret = call(c, DRM_IOCTL_MOCKGPU_WAIT, &a, span);
 

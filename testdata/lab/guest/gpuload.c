@@ -23,7 +23,7 @@ struct list {
 };
 
 static struct {
-	const char *node, *tag, *stop;
+	const char *node, *tag;
 	long clients, jobs, batch, kill_after, pause_us;
 	struct list rings, durations_us;
 	enum depend depend;
@@ -53,7 +53,6 @@ static int usage(void)
 	      "  -p         every second job runs in parallel             cross (the last one of the other rings)\n"
 	      "  -H N -F N -R N  job N hangs, fails, is refused   -K N    kill this process after N jobs\n"
 	      "  -m N       map and unmap every N jobs            -a N,E  an allocation every N jobs fails with errno E\n"
-	      "  -S FILE    end when FILE is there\n"
 	      "Rings and durations are taken in turn.\n", stderr);
 	return 2;
 }
@@ -100,7 +99,7 @@ static int parse(int argc, char **argv)
 	static const char *const awaits[] = { "driver", "syncobj", "timeline", NULL };
 	int c, bad = 0, v = 0;
 
-	while ((c = getopt(argc, argv, "N:t:c:n:r:d:b:s:w:D:pH:F:R:K:m:a:S:")) != -1) {
+	while ((c = getopt(argc, argv, "N:t:c:n:r:d:b:s:w:D:pH:F:R:K:m:a:")) != -1) {
 		switch (c) {
 		case 'N': o.node = optarg; break;
 		case 't': o.tag = optarg; break;
@@ -118,7 +117,6 @@ static int parse(int argc, char **argv)
 		case 'R': o.refuse = atol(optarg); break;
 		case 'K': o.kill_after = atol(optarg); break;
 		case 'm': o.maps = atol(optarg); break;
-		case 'S': o.stop = optarg; break;
 		case 'a': bad |= sscanf(optarg, "%ld,%u", &o.allocs, &o.alloc_error) != 2; break;
 		default: return -1;
 		}
@@ -214,7 +212,7 @@ static int client(void)
 	}
 	for (int i = 0; i < MOCKGPU_NUM_RINGS; i++)
 		r.syncobj[i] = client_syncobj(&c);
-	for (long i = 0; i < o.jobs && !(o.stop && access(o.stop, F_OK) == 0); i++) {
+	for (long i = 0; i < o.jobs; i++) {
 		struct job j = job_number(i, &r, before);
 
 		bad += others(&c, i);

@@ -4,7 +4,9 @@
  * first one): what the stub pushes to a stream becomes a submission, by an ioctl
  * of the calling thread, and what waits, waits in the kernel. A stream is a
  * timeline of a syncobj; the default streams work on ring gfx, others on gfx and
- * compute in turn. Each ioctl is told on standard output (client.h).
+ * compute in turn. What waits for a stream asks DRM for a point of the timeline;
+ * for the first one on compute it asks the driver for the last submission. Each
+ * ioctl is told on standard output (client.h).
  */
 #define _GNU_SOURCE
 #include "engine.h"
@@ -19,6 +21,8 @@
 struct queue {
 	struct stream s;		/* queued: submissions, the last point of the timeline */
 	uint32_t syncobj, ring;
+	bool by_driver;			/* waits are the driver's */
+	struct job last;		/* of those that the driver is asked for */
 	struct drm_mockgpu_sync after;	/* the next submission waits for it */
 };
 
@@ -85,7 +89,8 @@ static struct queue *queue_locked(uint32_t ring)
 struct stream *stream_new(void)
 {
 	pthread_mutex_lock(&lock);
-	struct queue *q = queue_locked(made++ % 2 ? MOCKGPU_RING_GFX : MOCKGPU_RING_COMPUTE);
+	struct queue *q = queue_locked(made % 2 ? MOCKGPU_RING_GFX : MOCKGPU_RING_COMPUTE);
+	q->by_driver = made++ == 0; /* its waits forget the ring's submissions before, so only one stream can do so */
 	pthread_mutex_unlock(&lock);
 	return &q->s;
 }
@@ -134,7 +139,7 @@ void stream_push(struct stream *s, enum work_kind kind, uint64_t ns, struct even
 	} else {
 		struct job j = {
 			.ring = q->ring,
-			.flags = MOCKGPU_SUBMIT_NO_HANDLE | (kind == WORK_FOREVER ? MOCKGPU_SUBMIT_HANG : 0),
+			.flags = (q->by_driver ? 0 : MOCKGPU_SUBMIT_NO_HANDLE) | (kind == WORK_FOREVER ? MOCKGPU_SUBMIT_HANG : 0),
 			.duration_ns = ns,
 			.out = { .handle = q->syncobj, .point = ++s->queued },
 		};
@@ -143,6 +148,7 @@ void stream_push(struct stream *s, enum work_kind kind, uint64_t ns, struct even
 			j.in[j.num_in++] = q->after;
 		q->after.handle = 0;
 		must("submit", client_submit(c, &j));
+		q->last = j;
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -173,7 +179,20 @@ static struct drm_mockgpu_sync end_now(struct stream *s)
 
 void stream_wait(struct stream *s)
 {
-	wait_for(end_now(s));
+	struct queue *q = (struct queue *)s;
+
+	if (!q->by_driver) {
+		wait_for(end_now(s));
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	struct job last = q->last;
+	q->last.handle = 0; /* it can't be asked for again */
+	pthread_mutex_unlock(&s->lock);
+	if (last.handle)
+		must("wait", client_wait(client(), &last));
+	else
+		wait_for(end_now(s));
 }
 
 bool stream_idle(struct stream *s)
@@ -187,7 +206,7 @@ void streams_wait_all(void)
 	struct stream *s = all ? &all->s : NULL; /* the list only grows, at its head */
 	pthread_mutex_unlock(&lock);
 	for (; s; s = s->next)
-		stream_wait(s);
+		wait_for(end_now(s)); /* the driver's waits are of the thread whose stream it is */
 }
 
 struct event *event_new(void)
@@ -246,6 +265,7 @@ static void in_child(void)
 {
 	gpu.fd = -1;
 	all = process_stream = NULL;
+	made = 0;
 	generation++;
 	pthread_mutex_unlock(&lock);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * train [-t THREADS] [-s STEPS] [-f]: a program that uses libcuda.so.1, here the
+ * train [-t THREADS] [-s STEPS] [-f] [-w]: a program that uses libcuda.so.1, here the
  * stub on mockgpu. Each thread has a stream; a step copies, launches kernels and
- * waits. With -f a forked child does the same in a process of its own. Tells
+ * waits; with -w it waits for every kernel. With -f a forked child does the same
+ * in a process of its own. Tells
  * every call on standard output: name, thread, CLOCK_MONOTONIC before and after.
  */
 #define _GNU_SOURCE
@@ -36,7 +37,7 @@ DECLARE(cuMemcpyHtoDAsync_v2, CUdeviceptr, const void *, size_t, CUhandle);
 DECLARE(cuMemcpyDtoH_v2, void *, CUdeviceptr, size_t);
 DECLARE(cuLaunchKernel, CUhandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUhandle, void **, void **);
 
-static int steps = 20, threads = 2;
+static int steps = 20, threads = 2, wait_each;
 static int bad;
 static CUhandle context, gemm, relu, shared_event;
 static char host[65536];
@@ -72,10 +73,12 @@ static void *work(void *arg)
 		if (!first)
 			CALL(cuStreamWaitEvent, stream, shared_event, 0);
 		CALL(cuLaunchKernel, gemm, 64, 2, 1, 256, 1, 1, 0, stream, NULL, NULL);
+		if (wait_each)
+			CALL(cuStreamSynchronize, stream);
 		CALL(cuLaunchKernel, relu, 128, 1, 1, 128, 1, 1, 1024, stream, NULL, NULL);
 		if (first)
 			CALL(cuEventRecord, shared_event, stream);
-		if (i % 2)
+		if (wait_each || i % 2)
 			CALL(cuStreamSynchronize, stream);
 	}
 	CALL(cuMemcpyDtoH_v2, host, memory, sizeof host);
@@ -109,11 +112,12 @@ int main(int argc, char **argv)
 	int c, with_child = 0, status = 0;
 	pid_t child = 0;
 
-	while ((c = getopt(argc, argv, "t:s:f")) != -1) {
+	while ((c = getopt(argc, argv, "t:s:fw")) != -1) {
 		switch (c) {
 		case 't': threads = atoi(optarg); break;
 		case 's': steps = atoi(optarg); break;
 		case 'f': with_child = 1; break;
+		case 'w': wait_each = 1; break;
 		default: return 2;
 		}
 	}

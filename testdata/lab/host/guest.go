@@ -53,7 +53,7 @@ func (l *Lab) Initramfs(ctx context.Context, k *Kernel, module string) (string, 
 	}
 	files = append(files, file{path: "init", from: filepath.Join(l.Source, "guest", "init"), mode: 0o755},
 		file{path: "bin/busybox", from: "/bin/busybox", mode: 0o755})
-	for _, script := range []string{"scenario", "recorders", "recorded", "late", "starved"} {
+	for _, script := range []string{"scenario", "recorders", "recorded", "late", "starved", "killed"} {
 		files = append(files, file{path: "bin/" + script, from: filepath.Join(l.Source, "guest", script), mode: 0o755})
 	}
 	for _, a := range applets {
@@ -104,6 +104,7 @@ func (l *Lab) programs(ctx context.Context, k *Kernel, work string) ([]file, err
 	list := []program{
 		{to: "bin/gpuload", args: append(in("gpuload.c", "client.c"), "-static")},
 		{to: "bin/rawcat", args: append(in("rawcat.c"), "-static")},
+		{to: "bin/mark", args: append(in("mark.c", "client.c"), "-static")},
 		{to: "lib/libcuda.so.1", shared: true, args: append(in("mockengine.c", "client.c", "stubcount.c"),
 			filepath.Join(stub, "libcuda.c"), "-I"+stub, "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
 			"-fcf-protection=full", "-Wl,-soname,libcuda.so.1")},

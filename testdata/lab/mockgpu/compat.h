@@ -38,6 +38,16 @@ static inline int mock_sched_job_init(struct drm_sched_job *job, struct drm_sche
 #endif
 }
 
+/* the number that the older tracepoints print, 0 where there is none */
+static inline u64 mock_sched_job_id(const struct drm_sched_job *job)
+{
+#ifdef HAVE_SCHED_JOB_ID
+	return job->id;
+#else
+	return 0;
+#endif
+}
+
 /* jobs (later: credits) on the hardware */
 static inline int mock_sched_hw_jobs(struct drm_gpu_scheduler *s)
 {

@@ -42,10 +42,22 @@ MODULE_PARM_DESC(truth_jobs, "jobs that the truth has room for");
 
 static const char *const ring_names[MOCKGPU_NUM_RINGS] = { "gfx", "compute", "sdma0" };
 static unsigned int taken;	/* devices; probe and remove come one at a time */
+static LIST_HEAD(devices);
+static DEFINE_MUTEX(devices_lock);
 
 const char *mock_dev_name(const struct mock_dev *md)
 {
 	return dev_name(md->drm.dev);
+}
+
+void mock_hold(bool hold)
+{
+	struct mock_dev *md;
+
+	mutex_lock(&devices_lock);
+	list_for_each_entry(md, &devices, link)
+		mock_hw_hold(md, hold);
+	mutex_unlock(&devices_lock);
 }
 
 static int mock_open(struct drm_device *drm, struct drm_file *file)
@@ -109,6 +121,7 @@ static irqreturn_t mock_interrupt(int irq, void *data)
 	struct mock_dev *md = data;
 	u32 status = ioread32(md->regs + EDU_IRQ_STATUS);
 
+	truth_interrupt();
 	if (!status)
 		return IRQ_NONE;
 	iowrite32(status, md->regs + EDU_IRQ_ACK);	/* what ends from here on raises it again */
@@ -168,6 +181,9 @@ static int mock_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto irq;
 	taken++;
+	mutex_lock(&devices_lock);
+	list_add_tail(&md->link, &devices);
+	mutex_unlock(&devices_lock);
 	return 0;
 
 irq:
@@ -185,6 +201,9 @@ static void mock_remove(struct pci_dev *pdev)
 	struct mock_dev *md = pci_get_drvdata(pdev);
 	int i;
 
+	mutex_lock(&devices_lock);
+	list_del(&md->link);
+	mutex_unlock(&devices_lock);
 	drm_dev_unregister(&md->drm);
 	mock_queue_fini(&md->kernel);
 	for (i = 0; i < MOCKGPU_NUM_RINGS; i++)

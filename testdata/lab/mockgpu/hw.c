@@ -117,29 +117,62 @@ static void hw_done(struct dma_fence *f, struct dma_fence_cb *cb)
 	newer_done(container_of(cb, struct mock_job, done_cb));
 }
 
+/* A job's time on the hardware begins, or comes after that of those before it. The ring is locked. */
+static void hw_work(struct mock_job *job, struct dma_fence *hw)
+{
+	struct mock_ring *ring = job->ring;
+	bool alone = !(job->flags & MOCKGPU_SUBMIT_PARALLEL);
+	ktime_t start = ktime_get(), end;
+
+	if (alone && ktime_after(ring->busy_until, start))
+		start = ring->busy_until;
+	end = ktime_add_ns(start, job->duration_ns);
+	if (alone)
+		ring->busy_until = end;
+	truth_job_hw(job->truth, hw, start, end);
+	hrtimer_start(&job->timer, end, HRTIMER_MODE_ABS_HARD);
+}
+
 static void hw_start(struct mock_job *job, struct dma_fence *hw)
 {
 	struct mock_ring *ring = job->ring;
-	ktime_t now, start, end = 0;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	list_add_tail(&job->link, &ring->running);
-	now = ktime_get();
-	start = now;
 	if (job->flags & MOCKGPU_SUBMIT_HANG)
 		ring->hung = true;
-	if (!ring->hung) {
-		if (!(job->flags & MOCKGPU_SUBMIT_PARALLEL) && ktime_after(ring->busy_until, now))
-			start = ring->busy_until;
-		end = ktime_add_ns(start, job->duration_ns);
-		if (!(job->flags & MOCKGPU_SUBMIT_PARALLEL))
-			ring->busy_until = end;
-	}
-	truth_job_hw(job->truth, hw, start, end);
-	if (end)
-		hrtimer_start(&job->timer, end, HRTIMER_MODE_ABS_HARD);
+	job->held = ring->held;
+	if (ring->hung || ring->held)
+		truth_job_hw(job->truth, hw, ktime_get(), 0);
+	else
+		hw_work(job, hw);
 	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/*
+ * Holds the hardware: what it is given from now on doesn't end; or lets it go
+ * on, and what was held does its work from now on.
+ */
+void mock_hw_hold(struct mock_dev *md, bool hold)
+{
+	struct mock_job *job;
+	unsigned long flags;
+	int i;
+
+	for (i = 0; i < MOCKGPU_NUM_RINGS; i++) {
+		struct mock_ring *ring = &md->ring[i];
+
+		spin_lock_irqsave(&ring->lock, flags);
+		ring->held = hold;
+		list_for_each_entry(job, &ring->running, link) {
+			if (hold || ring->hung || !job->held)
+				continue;
+			job->held = false;
+			hw_work(job, job->hw);
+		}
+		spin_unlock_irqrestore(&ring->lock, flags);
+	}
 }
 
 static struct dma_fence *run_job(struct drm_sched_job *sj)

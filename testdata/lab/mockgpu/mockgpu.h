@@ -26,6 +26,7 @@ struct mock_ring {
 	struct list_head ended;		/* mock_job.link: the interrupt is on its way */
 	ktime_t busy_until;
 	bool hung;			/* nothing ends until a reset */
+	bool held;			/* what is started doesn't end until it is let go */
 	u64 hw_context;
 	atomic64_t hw_seqno;
 };
@@ -43,6 +44,7 @@ struct mock_queue {
 
 struct mock_dev {
 	struct drm_device drm;
+	struct list_head link;		/* of all devices */
 	void __iomem *regs;
 	int irq;
 	struct mock_ring ring[MOCKGPU_NUM_RINGS];
@@ -70,6 +72,7 @@ struct mock_job {
 	u64 duration_ns;
 	u32 flags;
 	bool ran;			/* another run is a resubmission */
+	bool held;			/* on the hardware, and its end isn't known yet */
 };
 
 #define to_mock_dev(d) container_of(d, struct mock_dev, drm)
@@ -77,12 +80,14 @@ struct mock_job {
 #define to_mock_ring(s) container_of(s, struct mock_ring, sched)
 
 /* device.c */
+void mock_hold(bool hold);
 const char *mock_dev_name(const struct mock_dev *md);
 
 /* hw.c: rings, jobs on the hardware, completion, reset */
 int mock_ring_init(struct mock_ring *r, const char *name, struct device *dev);
 void mock_hw_init_job(struct mock_job *job);
 void mock_hw_interrupt(struct mock_dev *md);
+void mock_hw_hold(struct mock_dev *md, bool hold);
 extern const struct drm_sched_backend_ops mock_sched_ops;
 
 /* queue.c: entities, and jobs into them */

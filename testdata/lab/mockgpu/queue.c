@@ -78,6 +78,8 @@ struct mock_job *mock_job_new(struct mock_dev *md, struct mock_queue *q, struct 
 
 void mock_job_drop(struct mock_job *job)
 {
+	struct truth_job *t = job->truth;
+
 	hrtimer_cancel(&job->timer);
 	truth_job_free(job);
 	if (job->hw)
@@ -85,6 +87,7 @@ void mock_job_drop(struct mock_job *job)
 	drm_sched_job_cleanup(&job->base);
 	dma_fence_put(job->hw);
 	kfree(job);
+	truth_job_gone(t);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
 
+#include "compat.h"
 #include "params.h"
 #include "truth.h"
 
@@ -23,6 +24,7 @@ struct truth_job {
 	const char *dev;		/* of a PCI device: outlives the module */
 	const char *ring;
 	u64 client_id;
+	u64 sched_id;			/* the scheduler's number of it */
 	u64 entity, job, fence;		/* addresses */
 	u64 context, seqno;		/* of the finished fence */
 	u32 flags;
@@ -54,7 +56,7 @@ struct truth_reset_row {
 static struct truth_job *jobs;
 static struct truth_op_row *ops;
 static struct truth_reset_row *resets;
-static atomic_t njobs, nops, nresets;
+static atomic_t njobs, nops, nresets, ninterrupts;
 static struct dentry *dir;
 
 #define TAKE(rows, counter, max)				\
@@ -98,6 +100,7 @@ void truth_job_push(struct mock_job *job)
 		t->dep[t->ndeps++].seqno = f->seqno;
 	}
 	t->fence = (u64)fin;
+	t->sched_id = mock_sched_job_id(&job->base);
 	t->context = fin->context;
 	t->seqno = fin->seqno;
 	t->queue_ns = ktime_get_ns();
@@ -114,11 +117,15 @@ void truth_job_run(struct truth_job *t)
 
 void truth_job_hw(struct truth_job *t, const struct dma_fence *hw, ktime_t start, ktime_t end)
 {
-	struct truth_run *r;
+	struct truth_run *r = t && t->nhw ? &t->hw[t->nhw - 1] : NULL;
 
-	if (!t || t->nhw == MAX_RUNS)
+	if (!t)
 		return;
-	r = &t->hw[t->nhw++];
+	if (!r || r->context != hw->context || r->seqno != hw->seqno) {
+		if (t->nhw == MAX_RUNS)
+			return;
+		r = &t->hw[t->nhw++];
+	}
 	r->context = hw->context;
 	r->seqno = hw->seqno;
 	r->start_ns = start;
@@ -158,7 +165,17 @@ void truth_job_free(struct mock_job *job)
 	t->scheduled_ns = signalled_ns(&s->scheduled);
 	t->finished_ns = signalled_ns(&s->finished);
 	t->error = s->finished.error;
-	WRITE_ONCE(t->freed, true);
+}
+
+void truth_job_gone(struct truth_job *t)
+{
+	if (t)
+		smp_store_release(&t->freed, true);
+}
+
+void truth_interrupt(void)
+{
+	atomic_inc(&ninterrupts);
 }
 
 void truth_ioctl(enum truth_op op, const struct mock_dev *md, u64 va, u64 size, const struct dma_fence *f, int ret)
@@ -200,10 +217,10 @@ static void show_head(struct seq_file *m)
 
 	for (i = 0; i < KEPT(njobs, mock_truth_jobs); i++)
 		open += !READ_ONCE(jobs[i].freed);
-	seq_printf(m, "truth version=1 clock=mono boot_minus_mono=%lld jobs=%d ops=%d resets=%d open=%d jobs_without_room=%d\n",
+	seq_printf(m, "truth version=1 clock=mono boot_minus_mono=%lld jobs=%d ops=%d resets=%d open=%d jobs_without_room=%d interrupts=%d\n",
 		   ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT)), KEPT(njobs, mock_truth_jobs),
 		   KEPT(nops, MAX_OPS), KEPT(nresets, MAX_RESETS), open,
-		   max_t(int, atomic_read(&njobs) - (int)mock_truth_jobs, 0));
+		   max_t(int, atomic_read(&njobs) - (int)mock_truth_jobs, 0), atomic_read(&ninterrupts));
 }
 
 static void show_job(struct seq_file *m, const struct truth_job *t)
@@ -212,8 +229,8 @@ static void show_job(struct seq_file *m, const struct truth_job *t)
 
 	if (!READ_ONCE(t->pushed))
 		return;
-	seq_printf(m, "job pid=%d tid=%d dev=%s ring=%s owner=%s client=%llu entity=0x%llx job=0x%llx fence=0x%llx ctx=%llu seqno=%llu flags=%u duration=%llu submit=%llu queue=%llu run=%llu runs=%u scheduled=%llu finished=%llu error=%d state=%s deps=",
-		   t->pid, t->tid, t->dev, t->ring, t->client_id == MOCK_CLIENT_VM ? "kernel" : "user", t->client_id,
+	seq_printf(m, "job pid=%d tid=%d dev=%s ring=%s owner=%s client=%llu id=%llu entity=0x%llx job=0x%llx fence=0x%llx ctx=%llu seqno=%llu flags=%u duration=%llu submit=%llu queue=%llu run=%llu runs=%u scheduled=%llu finished=%llu error=%d state=%s deps=",
+		   t->pid, t->tid, t->dev, t->ring, t->client_id == MOCK_CLIENT_VM ? "kernel" : "user", t->client_id, t->sched_id,
 		   t->entity, t->job, t->fence, t->context, t->seqno, t->flags, t->duration_ns, t->submit_ns,
 		   t->queue_ns, t->run_ns, t->runs, t->scheduled_ns, t->finished_ns, t->error,
 		   READ_ONCE(t->freed) ? "ended" : "open");
@@ -290,6 +307,13 @@ static const struct seq_operations rows_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(rows);
 
+static int hold_set(void *data, u64 hold)
+{
+	mock_hold(hold);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(hold_fops, NULL, hold_set, "%llu\n");
+
 int truth_init(void)
 {
 	jobs = vzalloc(array_size(mock_truth_jobs, sizeof(*jobs)));
@@ -301,6 +325,7 @@ int truth_init(void)
 	}
 	dir = debugfs_create_dir("mockgpu", NULL);
 	debugfs_create_file("truth", 0444, dir, NULL, &rows_fops);
+	debugfs_create_file("hold", 0600, dir, NULL, &hold_fops);
 	return 0;
 }
 

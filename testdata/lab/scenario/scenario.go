@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -42,6 +43,8 @@ type Scenario struct {
 	Log    Log
 	Run    []string // command lines that run at once, in sh
 	Expect []Expectation
+
+	small [][2]string
 }
 
 // Expectation is a measure (see check.Measures) compared with a number.
@@ -69,6 +72,35 @@ func (e Expectation) Holds(v int64) bool {
 }
 
 func (e Expectation) String() string { return fmt.Sprintf("%s %s %d", e.Measure, e.Op, e.Value) }
+
+// Small is the scenario in the form that captures hold: with fewer jobs, where
+// all of them would be too large to keep.
+func (s *Scenario) Small() (*Scenario, error) {
+	c := *s
+	c.Run = slices.Clone(s.Run)
+	c.Expect = slices.Clone(s.Expect)
+	for _, r := range s.small {
+		to, err := strconv.ParseInt(r[1], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s: small: %q is no number", s.Name, r[1])
+		}
+		for i, run := range c.Run {
+			words := strings.Split(run, " ")
+			for k := range words {
+				if words[k] == r[0] {
+					words[k] = r[1]
+				}
+			}
+			c.Run[i] = strings.Join(words, " ")
+		}
+		for i := range c.Expect {
+			if fmt.Sprint(c.Expect[i].Value) == r[0] {
+				c.Expect[i].Value = to
+			}
+		}
+	}
+	return &c, nil
+}
 
 // Load reads all scenarios of a directory, in the order of their file names.
 func Load(dir string) ([]*Scenario, error) {
@@ -104,6 +136,7 @@ func Load(dir string) ([]*Scenario, error) {
 //	log     whole, part or lossy  (default: whole)
 //	run     a command line        (one line each; all run at once)
 //	expect  measure op number
+//	small   this that             (of captures: that in place of this, a word of run or a number of expect)
 func Parse(name, text string) (*Scenario, error) {
 	s := &Scenario{Name: name, Buffer: 8192, Log: Whole}
 	in := bufio.NewScanner(strings.NewReader(text))
@@ -155,6 +188,12 @@ func (s *Scenario) set(word, value string) error {
 		}
 	case "run":
 		s.Run = append(s.Run, value)
+	case "small":
+		f := strings.Fields(value)
+		if len(f) != 2 {
+			return fmt.Errorf("small %q is not: this that", value)
+		}
+		s.small = append(s.small, [2]string{f[0], f[1]})
 	case "expect":
 		f := strings.Fields(value)
 		if len(f) != 3 {

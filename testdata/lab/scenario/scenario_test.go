@@ -75,3 +75,23 @@ func TestLoad(t *testing.T) {
 		}
 	}
 }
+
+func TestSmall(t *testing.T) {
+	s, err := Parse("x", "# t\nrun a -n 500 -b 5000\nexpect jobs = 500\nexpect errors = 0\nsmall 500 20\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Small()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Run[0] != "a -n 20 -b 5000" || c.Expect[0].Value != 20 || c.Expect[1].Value != 0 {
+		t.Errorf("small: %q, %v", c.Run, c.Expect)
+	}
+	if s.Run[0] != "a -n 500 -b 5000" || s.Expect[0].Value != 500 {
+		t.Errorf("the scenario itself changed: %q, %v", s.Run, s.Expect)
+	}
+	if _, err := Parse("x", "# t\nrun a\nsmall 500\n"); err == nil {
+		t.Error("no error for small without the other")
+	}
+}

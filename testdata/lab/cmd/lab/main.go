@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gpurec/gpurec/testdata/lab/check"
@@ -34,7 +35,7 @@ func main() {
 
 type options struct {
 	kernel, scenario, out    string
-	keep, quiet              bool
+	keep, quiet, small       bool
 	recheck, gpurec, capture string
 	limit                    time.Duration
 }
@@ -45,8 +46,9 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.scenario, "scenario", "", "names of scenarios, separated by commas (default all)")
 	flag.StringVar(&o.out, "out", "", "directory for what the guests leave (default: a temporary one)")
 	flag.BoolVar(&o.keep, "keep", false, "keep the temporary directory")
-	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time that a guest may take")
-	flag.StringVar(&o.capture, "capture", "", "pack the results of scenarios that are ok into this directory, for go test")
+	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "time that a guest may take")
+	flag.StringVar(&o.capture, "capture", "", "pack the results of scenarios that are ok into this directory, for go test (with -small)")
+	flag.BoolVar(&o.small, "small", false, "run scenarios in the small form that captures have")
 	flag.StringVar(&o.gpurec, "gpurec", "", "the recorder to test, a static binary (default: build it)")
 	flag.StringVar(&o.recheck, "recheck", "", "boot nothing: check again what a run left in this directory (its -out)")
 	flag.BoolVar(&o.quiet, "q", false, "say nothing but the table")
@@ -123,6 +125,11 @@ func (o *options) tasks(l *host.Lab) ([]host.Task, error) {
 		if len(wanted) > 0 && !contains(wanted, s.Name) {
 			continue
 		}
+		if o.small {
+			if s, err = s.Small(); err != nil {
+				return nil, err
+			}
+		}
 		for _, m := range s.Modes {
 			tasks = append(tasks, host.Task{Scenario: s, Mode: m})
 		}
@@ -149,25 +156,35 @@ func (o *options) all(ctx context.Context, l *host.Lab, tasks []host.Task) error
 	if len(series) == 0 {
 		series = kernels
 	}
-	for _, s := range series {
-		err := o.kernelTasks(ctx, l, s, tasks, &t)
-		if errors.Is(err, host.ErrUnavailable) {
-			t.skip(s, err)
-		} else if err != nil {
-			return err
+	// Kernels are fetched one by one; guests run side by side, as each takes one CPU.
+	parts := make([]table, len(series))
+	errs := make([]error, len(series))
+	var wg sync.WaitGroup
+	for i, s := range series {
+		k, err := l.Kernel(ctx, s)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		wg.Go(func() { errs[i] = o.kernelTasks(ctx, l, k, tasks, &parts[i]) })
+	}
+	wg.Wait()
+	var failed error
+	for i, s := range series {
+		t.join(&parts[i])
+		if errors.Is(errs[i], host.ErrUnavailable) {
+			t.skip(s, errs[i])
+		} else {
+			failed = errors.Join(failed, errs[i])
 		}
 	}
 	if o.keep && !o.quiet {
 		fmt.Fprintln(os.Stderr, "results in", l.Out)
 	}
-	return t.end(os.Stdout, time.Since(start))
+	return errors.Join(failed, t.end(os.Stdout, time.Since(start)))
 }
 
-func (o *options) kernelTasks(ctx context.Context, l *host.Lab, series string, tasks []host.Task, t *table) error {
-	k, err := l.Kernel(ctx, series)
-	if err != nil {
-		return err
-	}
+func (o *options) kernelTasks(ctx context.Context, l *host.Lab, k *host.Kernel, tasks []host.Task, t *table) error {
 	module, err := l.Module(ctx, k)
 	if err != nil {
 		return err

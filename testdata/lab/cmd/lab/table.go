@@ -45,6 +45,12 @@ func (t *table) row(kernel string, task host.Task, took time.Duration, problems 
 	t.add(kernel, fmt.Sprintf("%s (%s)", task.Scenario.Name, task.Mode), state, took, problems)
 }
 
+// join appends another table.
+func (t *table) join(o *table) {
+	t.lines = append(t.lines, o.lines...)
+	t.ok, t.failed, t.skipped = t.ok+o.ok, t.failed+o.failed, t.skipped+o.skipped
+}
+
 func (t *table) skip(kernel string, reason error) {
 	t.skipped++
 	t.lines = append(t.lines, fmt.Sprintf("%-24s skipped: %v", kernel, reason))
