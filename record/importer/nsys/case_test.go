@@ -219,3 +219,24 @@ func TestPipeAndNoTraces(t *testing.T) {
 }
 
 func TestSniff(t *testing.T) { importtest.Claimed(t, Format(), "nsys-sqlite") }
+
+// Times that nsys shifted count from as much earlier.
+func TestShiftedTimes(t *testing.T) {
+	r, err := openFile(t, build(t, `CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);
+		INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_SHIFT','-2000');
+		CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, systemClockNs INTEGER);
+		INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, 5);
+		CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An event of the session's start now has the time -2000.
+	for _, f := range r.Meta().Facts {
+		if f.Key == "session_start_realtime_ns" && f.Value != "1700000000000002000" {
+			t.Errorf("times count from %s", f.Value)
+		}
+	}
+	if r.Meta().Clock != event.ClockNsysSession {
+		t.Errorf("clock %s", r.Meta().Clock)
+	}
+}

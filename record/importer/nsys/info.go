@@ -45,16 +45,19 @@ func (r *reader) fact(key, value string) {
 // describe takes from the file what it says of itself. The environment of the
 // traced program, which it also holds, is left where it is.
 func (r *reader) describe() {
-	normalised := false
+	normalised, shift := false, int64(0)
 	r.each("META_DATA_EXPORT", []string{"name", "value"}, func(s *scan) {
 		switch k, v := s.rows.Text(0), s.rows.Text(1); k {
 		case "EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION", "EXPORT_PARAM_TIME_SHIFT", "EXPORT_PARAM_TIME_NORMALIZE":
 			r.fact("nsys."+strings.ToLower(strings.TrimPrefix(k, "EXPORT_")), v)
 			normalised = normalised || k == "EXPORT_PARAM_TIME_NORMALIZE" && v == "true"
+			if n, err := strconv.ParseInt(v, 10, 64); err == nil && k == "EXPORT_PARAM_TIME_SHIFT" {
+				shift = n
+			}
 		}
 	})
 	r.command()
-	r.sessionStart()
+	r.sessionStart(shift)
 	r.system()
 	// --ts-normalize shifts all times to Unix time.
 	if normalised {
@@ -91,12 +94,14 @@ func (r *reader) command() {
 	}
 }
 
-// sessionStart keeps the base of the times: Unix time and the system's own
-// clock at the moment that the session began.
-func (r *reader) sessionStart() {
+// sessionStart keeps the base of the times: Unix time at the moment that the
+// session began, from which they count. nsys export --ts-shift adds to all of
+// them: then they count from as much earlier. What the system's own clock showed
+// (systemClockNs) is kept as a fact; NVIDIA does not say which clock that is.
+func (r *reader) sessionStart(shift int64) {
 	r.each("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs", "systemClockNs", "localTime"}, func(s *scan) {
 		if v, ok := s.rows.Int(0); ok {
-			r.fact("session_start_realtime_ns", strconv.FormatInt(v, 10))
+			r.fact("session_start_realtime_ns", strconv.FormatInt(v-shift, 10))
 		}
 		if v, ok := s.rows.Int(1); ok {
 			r.fact("session_start_system_clock_ns", strconv.FormatInt(v, 10))
