@@ -106,7 +106,7 @@ func (x *activityTracker) call(c *call) {
 	}
 	o := x.corr.get()
 	*o = correlation{key: k, apiID: r.ID, call: c, tid: r.TID, start: r.StartNS, end: r.EndNS,
-		launches: c.spec.launches(), graph: c.spec.class == gpu.ClassGraphLaunch, root: r.ParentID == 0}
+		launches: c.spec.launches() && !c.sameID, graph: c.spec.class == gpu.ClassGraphLaunch, root: r.ParentID == 0}
 	c.entry = o
 	x.calls[k] = o
 	x.order = append(x.order, o)

@@ -40,6 +40,7 @@ type call struct {
 	launches int // calls in it
 	innerNS  int64
 	entry    *correlation
+	sameID   bool    // the same call as one with this correlation id
 	twins    []*call // second rows of the same call, to be given with it
 	inTree   bool    // waits for a parent
 	children []*call // in it, of those that came whole

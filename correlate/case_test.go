@@ -23,6 +23,7 @@ type testCase struct {
 	events []event.Event
 	expect []string
 	file   bool // the events are in the order of a file, to be sorted
+	o      Options
 }
 
 // splitFields splits at blanks; "…" after = holds blanks.
@@ -62,6 +63,12 @@ func readCase(t *testing.T, file string) testCase {
 			section = line
 		case line == "file":
 			section, c.file = "events", true
+		case strings.HasPrefix(line, "max_open ") && section == "":
+			n, err := strconv.Atoi(strings.TrimPrefix(line, "max_open "))
+			if err != nil {
+				t.Fatalf("%s:%d: %v", file, n+1, err)
+			}
+			c.o.MaxOpen = n
 		case section == "events":
 			e, err := parseEvent(line)
 			if err != nil {
@@ -413,7 +420,7 @@ func TestCases(t *testing.T) {
 			if c.file {
 				c.events = sorted(t, c.events)
 			}
-			r, sum := collect(t, c.events, Options{})
+			r, sum := collect(t, c.events, c.o)
 			checkCase(t, c, r, sum)
 			checkRules(t, r)
 		})

@@ -221,6 +221,7 @@ func (x *jobTracker) driverQueue(ev *event.Event, t *thread, d *driverState, k d
 	}
 	if d.emits {
 		x.emittedFence(j, ev, t, d)
+		j.fenceless = d.direct && !ev.Has(event.FieldFenceSeqno) && j.fin == nil // virtio: a command that asks for none
 	}
 	if j.fin != nil {
 		x.noteFirst(j.fin.key, ev.Time)

@@ -102,11 +102,7 @@ func (x *jobTracker) ofNote(ev *event.Event, d *driverState) *job {
 
 // retire takes that a driver let go of a job: it ended some time before.
 func (x *jobTracker) retire(j *job) {
-	if j.done || j.row.FinishedNS.OK || j.fin != nil && !j.fin.dead {
-		return // its fence tells its end, or will
-	}
 	j.retired = true
-	x.forget(j)
 	x.end(j)
 }
 

@@ -107,7 +107,7 @@ func (f *fenceTracker) toldNative(w *wait) {
 	switch {
 	case errTimedOut(w.err):
 		r.TimedOut = event.Some(true)
-	case r.EndKind == endReturned && r.JobID != 0 && w.job.j.w.sawDone:
+	case r.EndKind == endReturned && r.JobID != 0 && (r.SignalNS.OK || w.job.j.w.sawDone):
 		r.TimedOut = event.Some(!r.SignalNS.OK)
 	}
 }

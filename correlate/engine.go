@@ -256,6 +256,7 @@ func (e *engine) finish() {
 	e.slice.finish()
 	e.cpu.finish()
 	e.ring.finish()
+	e.misc.finishResets()
 	e.unm.finish()
 }
 

@@ -34,6 +34,7 @@ type fence struct {
 	jobID        ID
 	job          *job    // while its row is not given
 	jobDone      OptTime // when the job that it finishes was done
+	by           *thread // that made it
 	next         *fence  // same low halves
 	older, newer *fence
 	refs         int
@@ -288,7 +289,7 @@ func (f *fenceTracker) see(x *fence, ev *event.Event) {
 func (f *fenceTracker) setInit(x *fence, ev *event.Event, t *thread) {
 	x.init = event.OptTime(ev.Time)
 	if x.driver != driverSched {
-		t.emitted = emitted{x.key, x.full, true}
+		t.emitted, x.by = emitted{x.key, x.full, true}, t
 	}
 	if x.driver != driverSched && t.running != nil {
 		f.e.job.hwInit(t, x)

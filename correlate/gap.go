@@ -129,6 +129,7 @@ func (x *ringTracker) judge(r *ring, g *gap) {
 			add(q, u, 0, 1)
 		}
 	}
+	x.resetEdges(r, g, &edges)
 	slices.SortStableFunc(edges, func(a, b edge) int { return int(min(max(a.at-b.at, -1), 1)) })
 	var pieces []piece
 	at, queued, blocked := g.start, 0, 0
@@ -155,6 +156,19 @@ func (x *ringTracker) judge(r *ring, g *gap) {
 	}
 }
 
+// resetEdges cuts a gap where a reset whose end is known begins and ends.
+func (x *ringTracker) resetEdges(r *ring, g *gap, edges *[]edge) {
+	dev := ID(0)
+	if r.dev != nil {
+		dev = r.dev.row.ID
+	}
+	for i := range x.resets {
+		if s := &x.resets[i]; s.end.Known() && s.over(g.start, g.end) && s.of(dev, r.row.Ring) {
+			*edges = append(*edges, edge{at: max(s.at, g.start)}, edge{at: min(s.end, g.end)})
+		}
+	}
+}
+
 func (x *ringTracker) cause(r *ring, from, to event.Time, queued, blocked int) string {
 	switch {
 	case queued == 0:
@@ -169,8 +183,12 @@ func (x *ringTracker) cause(r *ring, from, to event.Time, queued, blocked int) s
 
 // inReset reports whether a source named a reset of the ring between from and to.
 func (x *ringTracker) inReset(r *ring, from, to event.Time) bool {
-	for _, s := range x.resets {
-		if s.at >= from && s.at < to && (s.dev == 0 || r.dev == nil || s.dev == r.dev.row.ID) && (s.ring == "" || s.ring == r.row.Ring) {
+	dev := ID(0)
+	if r.dev != nil {
+		dev = r.dev.row.ID
+	}
+	for i := range x.resets {
+		if s := &x.resets[i]; s.over(from, to) && s.of(dev, r.row.Ring) {
 			return true
 		}
 	}
@@ -181,6 +199,9 @@ func (x *ringTracker) inReset(r *ring, from, to event.Time) bool {
 // not, and the job that it waited for last.
 func (j *job) blockedUntil(run event.Time) (event.Time, ID) {
 	until, on := event.NoTime, ID(0)
+	if r := j.row.ReadyNS; r.OK { // the driver itself tells when nothing held it any more
+		until = min(r.V, run)
+	}
 	for i := range j.deps {
 		d := &j.deps[i]
 		if d.fence == nil {

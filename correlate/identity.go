@@ -65,6 +65,7 @@ type thread struct {
 	called  endingJob // the job that the scheduler last handed to its driver here
 	native  endingJob // the job that a driver last queued here, for the scheduler's event
 	emitted emitted
+	failed  endingJob // whose hardware fence signalled here last
 	slice   *sliceStack
 	history history
 }

@@ -52,9 +52,14 @@ type job struct {
 	keyHashed    bool
 	drvRun       bool // the driver told its run
 	drvDone      bool
-	doneByDriver bool // its done, before the scheduler did
-	retired      bool // the driver let go of it
-	onEngine     bool // its number on the engine is noted
+	doneByDriver bool    // its done, before the scheduler did
+	retired      bool    // the driver let go of it
+	fenceless    bool    // it has no fence
+	numbered     bool    // it stood under its number on the ring
+	failedBy     *thread // that failed its hardware fence in a reset
+	failedFirst  bool    // before those of all others
+	fateReset    ID      // the reset that did it
+	onEngine     bool    // its number on the engine is noted
 }
 
 // endingJob refers to a job that ended; id tells whether it still is that one.
@@ -358,6 +363,7 @@ func (x *jobTracker) doneEvent(ev *event.Event, t *thread, c *cpuState) {
 		x.hwAtDone(j, hw)
 		x.e.fence.unref(hw)
 	}
+	x.endedByReset(j, t)
 	if j.doneByDriver {
 		j.doneByDriver = false // both told: the first one's time stands
 	} else {

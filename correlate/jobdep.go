@@ -11,11 +11,19 @@ type dep struct {
 	key         event.FenceKey
 	at          OptTime
 	unsignalled bool
+	conf        Confidence // that the dependency is of this job
 }
 
 // dep takes a dependency.
 func (x *jobTracker) dep(ev *event.Event, t *thread) {
-	j := x.depTarget(ev)
+	j, conf := x.depTarget(ev), Exact
+	if j == nil && nameless(ev) {
+		if c := t.called; !c.waits() || !sameRing(c.j, ev) {
+			x.e.misc.other(ev, t)
+			return
+		}
+		j, conf = t.called.j, Adjacent
+	}
 	if j == nil && x.vague(ev, t) {
 		return
 	}
@@ -48,9 +56,17 @@ func (x *jobTracker) dep(ev *event.Event, t *thread) {
 		}
 	}
 	if len(j.deps) < maxDeps {
-		j.deps = append(j.deps, dep{x.e.fence.ref(f), k, event.OptTime(ev.Time), unsig})
+		j.deps = append(j.deps, dep{x.e.fence.ref(f), k, event.OptTime(ev.Time), unsig, conf})
 		x.deps++
 	}
+}
+
+// nameless reports whether an event names no job of its own: amdgpu's pipe sync
+// since 6.17, which its thread tells inside of the hand-over.
+func nameless(ev *event.Event) bool {
+	_, hasFence := ev.Fence()
+	_, hasPtr := pointer(ev)
+	return !hasFence && !hasPtr && !ev.Has(event.FieldSchedJobID)
 }
 
 // onFence returns the fence that an event names as a dependency, nil if there
@@ -102,7 +118,7 @@ func (x *jobTracker) depRows(j *job) {
 		e.rows.JobDeps = append(e.rows.JobDeps, row)
 		e.n++
 		if row.OnJobID != 0 {
-			e.link(RuleJobDep, "jobs", row.OnJobID, "jobs", row.JobID, Exact, e.fenceText(d.key))
+			e.link(RuleJobDep, "jobs", row.OnJobID, "jobs", row.JobID, d.conf, e.fenceText(d.key))
 		} else {
 			missing = true
 		}

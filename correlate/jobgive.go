@@ -137,6 +137,7 @@ func (x *jobTracker) give(j *job) {
 	x.settleDevice(j)
 	x.settleDriver(j)
 	r.EndKind = x.endKind(j)
+	x.settleFate(j)
 	if j.fin != nil {
 		r.FenceContext, r.FenceSeqno = event.Some(j.fin.key.Context), event.Some(j.fin.key.Seqno)
 		r.Low32 = !j.fin.full
@@ -273,8 +274,11 @@ func (x *jobTracker) notes(j *job) {
 	x.noteQueue(j)
 	x.noteRun(j)
 	x.noteDone(j)
-	if j.drv != nil && j.drv.noFence {
+	if j.fenceless || j.drv != nil && j.drv.noFence {
 		for _, link := range []string{missFence, missFinished, missHWFence} {
+			if link == missHWFence && j.drv.ownFence {
+				continue // never expected
+			}
 			x.note(j, link, NotPossible, event.NoTime, event.NoTime)
 		}
 		x.noteDevice(j)

@@ -219,9 +219,10 @@ func (x *jobTracker) number(j *job) {
 	if o == j {
 		return
 	}
-	if o != nil && !o.done && !o.closing && !o.given {
+	if o != nil && !o.done && !o.closing && !o.given && !j.numbered {
 		x.e.count(&anomalyJobIDAmbiguous)
 	}
+	j.numbered = true
 	x.byID[k] = j
 }
 
@@ -451,6 +452,7 @@ func (x *jobTracker) fenceSignalled(j *job, f *fence, t *thread) {
 		x.drain()
 	case j.hw:
 		j.hwSignal = f.signal
+		x.hwFailed(j, t)
 		if j.drv != nil && j.drv.hwDone && !j.queued && !j.ran && !j.done {
 			x.setDone(j, f.signal, Inferred)
 		}

@@ -7,12 +7,10 @@ import (
 	"github.com/gpurec/gpurec/record/event"
 )
 
-// maxResets bounds the resets that idle gaps are compared with.
-const maxResets = 1 << 10
-
 // miscTracker gives the rows of events that stand alone.
 type miscTracker struct {
-	e *engine
+	e    *engine
+	open []Reset // whose end may still be told
 }
 
 func (x *miscTracker) event(ev *event.Event, t *thread) {
@@ -38,8 +36,9 @@ func (x *miscTracker) event(ev *event.Event, t *thread) {
 		r.Samples = append(r.Samples, Sample{ProcessID: t.processID(), PID: t.pid, TID: t.tid, CPU: optTask(ev.CPU), TSNS: at,
 			Name: ev.Str(event.FieldName), Period: optUint(ev, event.FieldPeriod), Stack: ev.Str(event.FieldStack)})
 	case event.KindLogLine:
-		r.LogLines = append(r.LogLines, LogLine{TSNS: at, DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""),
-			Text: ev.Str(event.FieldName), Code: optInt(ev, event.FieldCode)})
+		dev := x.e.ids.deviceID(ev.Str(event.FieldDevice), "")
+		r.LogLines = append(r.LogLines, LogLine{TSNS: at, DeviceID: dev, Text: ev.Str(event.FieldName), Code: optInt(ev, event.FieldCode)})
+		x.logged(ev, dev)
 	case event.KindReset:
 		x.named(ev)
 		return
@@ -69,35 +68,6 @@ func (x *miscTracker) memMap(ev *event.Event, t *thread) {
 	x.e.rows.MemMaps = append(x.e.rows.MemMaps, MemMap{ID: x.e.seq.memMap, DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""),
 		ProcessID: t.processID(), PID: t.pid, TID: t.tid, Op: op, TSNS: event.OptTime(ev.Time),
 		Address: optUint(ev, event.FieldAddress), Bytes: optUint(ev, event.FieldBytes), ObjectPtr: optUint(ev, event.FieldObjectPtr)})
-}
-
-// named takes a reset that the source names.
-func (x *miscTracker) named(ev *event.Event) {
-	x.e.seq.reset++
-	row := Reset{ID: x.e.seq.reset, DeviceID: x.e.ids.deviceID(ev.Str(event.FieldDevice), ""), Ring: ev.Str(event.FieldRing),
-		TSNS: event.OptTime(ev.Time), Rule: ruleSource, Log: ev.Str(event.FieldName)}
-	x.e.rows.Resets = append(x.e.rows.Resets, row)
-	x.e.n++
-	if ev.Time.Known() && len(x.e.ring.resets) < maxResets {
-		x.e.ring.resets = append(x.e.ring.resets, resetAt{row.DeviceID, row.Ring, ev.Time})
-	}
-}
-
-// inferredReset takes a job that was handed to the hardware a second time.
-func (x *miscTracker) inferredReset(j *job, at OptTime, hw *fence) {
-	x.e.seq.reset++
-	row := Reset{ID: x.e.seq.reset, Ring: j.row.Ring, TSNS: at, Rule: ruleInferred, JobID: j.row.ID}
-	if j.dev != nil {
-		row.DeviceID = j.dev.row.ID
-	}
-	c, key := Inferred, ""
-	if hw != nil {
-		row.HWFence = x.e.fenceText(hw.key)
-		c, key = Adjacent, row.HWFence
-	}
-	x.e.rows.Resets = append(x.e.rows.Resets, row)
-	x.e.n++
-	x.e.link(RuleResetJob, "resets", row.ID, "jobs", j.row.ID, c, key)
 }
 
 // other keeps an event that has no table of its own, with all its fields.

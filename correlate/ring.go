@@ -17,13 +17,14 @@ type ring struct {
 	lastDone      OptTime
 	backlog       int64
 	busy, idle    int64
-	hwContext     OptUint
-	oldest        *job // queued and not run
+	hwContexts    []uint64 // of its hardware fences
+	oldest        *job     // queued and not run
 	newest        *job
 	waiting       int       // jobs queued and not run
 	recent        []*job    // run since the last done
 	gaps          []*gap    // not settled, in order
 	current       endingJob // where the hardware tells what it went to
+	burst         burst     // the last reset that only showed in its jobs
 
 	used uint64 // tick of its last event
 	gone bool   // its row is given
@@ -43,12 +44,6 @@ type ringTracker struct {
 	letGone bool    // of some the row was given early
 	byKey   map[ringKey]*ring
 	resets  []resetAt
-}
-
-type resetAt struct {
-	dev  ID
-	ring string
-	at   event.Time
 }
 
 func (x *ringTracker) init(e *engine) {
@@ -144,11 +139,16 @@ func (x *ringTracker) hwContext(j *job) {
 		return
 	}
 	c := j.hw.key.Context
-	if !j.ring.hwContext.OK {
-		j.ring.hwContext = event.Some(c)
-	} else if j.ring.hwContext.V != c {
+	r := j.ring
+	switch {
+	case slices.Contains(r.hwContexts, c):
+	case len(r.hwContexts) > 0:
 		x.e.count(&anomalyRingTwoFences)
-		j.ring.hwContext.V = c
+		fallthrough
+	default:
+		if len(r.hwContexts) < maxTwins {
+			r.hwContexts = append(r.hwContexts, c)
+		}
 	}
 }
 

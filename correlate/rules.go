@@ -15,6 +15,7 @@ const (
 	RuleIoctlWait    = "ioctl-wait"
 	RuleCorrelation  = "correlation-id"
 	RuleResetJob     = "reset-job"
+	RuleResetFate    = "reset-fate"
 	RuleJobWake      = "job-wake"
 	RuleSameCall     = "same-call"
 	RuleSameActivity = "same-activity"
@@ -40,14 +41,15 @@ var Rules = []RuleSpec{
 	{RuleJobFence, 6, "jobs", "fences", []Confidence{Exact, Adjacent}, "the finished fence of the job"},
 	{RuleJobScheduled, 7, "jobs", "fences", []Confidence{Adjacent}, "the scheduled fence of the job"},
 	{RuleJobHWFence, 8, "jobs", "fences", []Confidence{Exact, Adjacent}, "the hardware fence of the job"},
-	{RuleJobDep, 9, "jobs", "jobs", []Confidence{Exact}, "the dependent job names the other job's fence"},
+	{RuleJobDep, 9, "jobs", "jobs", []Confidence{Exact, Adjacent}, "the dependent job names the other job's fence"},
 	{RuleFenceWait, 10, "jobs", "fence_waits", []Confidence{Exact}, "the wait names a fence of the job"},
 	{RuleIoctlWait, 11, "ioctls", "fence_waits", []Confidence{Nested}, "the ioctl open on the thread that waits"},
 	{RuleCorrelation, 12, "api_calls", "gpu_activities", []Confidence{Exact}, "equal correlation id in one process"},
 	{RuleResetJob, 13, "resets", "jobs", []Confidence{Adjacent, Inferred}, "the job was handed to the hardware a second time"},
-	{RuleJobWake, 14, "jobs", "ioctls", []Confidence{Adjacent}, "the signal of the job's fence woke the thread that was in the ioctl"},
-	{RuleSameCall, 14, "api_calls", "api_calls", []Confidence{Exact, Inferred}, "two sources told of the same call; dst is left out of sums"},
-	{RuleSameActivity, 15, "gpu_activities", "gpu_activities", []Confidence{Exact, Inferred}, "two sources told of the same work; dst is left out of sums"},
+	{RuleResetFate, 14, "resets", "jobs", []Confidence{Exact, Inferred}, "the job brought the reset, or was ended or handed over again by it"},
+	{RuleJobWake, 15, "jobs", "ioctls", []Confidence{Adjacent}, "the signal of the job's fence woke the thread that was in the ioctl"},
+	{RuleSameCall, 16, "api_calls", "api_calls", []Confidence{Exact, Inferred}, "two sources told of the same call; dst is left out of sums"},
+	{RuleSameActivity, 17, "gpu_activities", "gpu_activities", []Confidence{Exact, Inferred}, "two sources told of the same work; dst is left out of sums"},
 }
 
 // RuleByName returns the rule of a name, or nil.

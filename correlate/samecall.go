@@ -60,6 +60,7 @@ func (x *apiTracker) meet(c *call, t *thread) *recentCall {
 		conf := Inferred
 		if o.correlation.OK && o.correlation == r.CorrelationID {
 			conf = Exact
+			c.sameID = true // what misses an activity is the first
 		}
 		r.SameAsID = o.id
 		x.e.link(RuleSameCall, "api_calls", o.id, "api_calls", r.ID, conf, c.spec.base)

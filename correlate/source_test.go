@@ -53,6 +53,7 @@ func appendRows(to, r *Rows) {
 	to.Ioctls = append(to.Ioctls, r.Ioctls...)
 	to.Jobs = append(to.Jobs, r.Jobs...)
 	to.JobDeps = append(to.JobDeps, r.JobDeps...)
+	to.JobEvents = append(to.JobEvents, r.JobEvents...)
 	to.Fences = append(to.Fences, r.Fences...)
 	to.FenceWaits = append(to.FenceWaits, r.FenceWaits...)
 	to.GPUActivities = append(to.GPUActivities, r.GPUActivities...)

@@ -194,18 +194,24 @@ func fenceAnswers(j *joined, a map[string]string, num func(string, int64)) {
 func driverAnswers(j *joined, a map[string]string) {
 	var commit event.Time // of the last commit to CRTC 0
 	for i := range j.rows.Others {
-		o := &j.rows.Others[i]
-		switch {
-		case o.Name == "drm_mode_atomic_commit" && strings.Contains(o.Fields, `"crtcs":"{0x0}"`):
+		if o := &j.rows.Others[i]; o.Name == "drm_mode_atomic_commit" && strings.Contains(o.Fields, `"crtcs":"{0x0}"`) {
 			commit = o.TSNS.V
-		case o.Name == "drm_vblank_event" && strings.Contains(o.Fields, `"crtc":0,`):
-			a["commit->vblank crtc0 us"] = us(int64(o.TSNS.V - commit))
-		case o.Name == "drm_vblank_event":
-			var f struct{ Crtc, Time int64 }
-			if json.Unmarshal([]byte(o.Fields), &f) == nil {
-				a[fmt.Sprintf("drm_vblank_event minus its time= us (crtc %d)", f.Crtc)] = fmt.Sprintf("%.3f", float64(int64(o.TSNS.V)-f.Time)/1000)
-			}
 		}
+	}
+	for i := range j.events {
+		e := &j.events[i]
+		if e.Kind != event.KindMark || e.Str(event.FieldName) != "drm_vblank_event" {
+			continue
+		}
+		var f struct{ Crtc int64 }
+		if json.Unmarshal([]byte(e.Str(event.FieldArgs)), &f) != nil {
+			continue
+		}
+		if f.Crtc == 0 {
+			a["commit->vblank crtc0 us"] = us(int64(e.Time - commit))
+			continue
+		}
+		a[fmt.Sprintf("drm_vblank_event minus its time= us (crtc %d)", f.Crtc)] = fmt.Sprintf("%.3f", float64(e.Time-e.TimeOf(event.FieldStart))/1000)
 	}
 	for i := range j.events {
 		if e := &j.events[i]; e.Kind == event.KindJobRun {
