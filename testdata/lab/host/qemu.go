@@ -42,7 +42,9 @@ var busses = []string{
 	"-device", "edu,bus=port8",
 }
 
-const kernelArgs = "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check nokaslr " +
+// A host that is busy lets a guest stand still for a minute and more: that is no
+// lockup of the guest's.
+const kernelArgs = "nosoftlockup rcupdate.rcu_cpu_stall_timeout=300 console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check nokaslr " +
 	"cryptomgr.notests random.trust_cpu=on"
 
 // One thread of QEMU runs both of the guest's CPUs in turn: with one for each,
