@@ -5,14 +5,14 @@ OUT     ?= out
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # What ./... leaves out because it lies under testdata.
-PKGS    := ./... ./testdata/lab/...
+PKGS    := ./... ./testdata/lab/... ./testdata/picture/...
 FUZZTIME ?= 10s
 FUZZ_PKGS := $(shell grep -rl --include=*_test.go '^func Fuzz' record correlate export 2>/dev/null | xargs -r -n1 dirname | sort -u)
 # CGO_ENABLED=0: one static binary that runs on any Linux of its architecture.
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := build
-.PHONY: help build install demo test test-duckdb race lab lint fuzz-smoke bench generate check-generated clean
+.PHONY: help build install demo test test-duckdb race lab lint fuzz-smoke bench generate check-generated docs-picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -55,6 +55,11 @@ generate: ## rebuild generated code (needs clang, llvm, libbpf-dev, protobuf-com
 
 check-generated: ## prove that the committed generated code is what its sources give
 	./testdata/generate.sh --check
+
+docs-picture: ## draw docs/demo.svg again: a part of the demo as Perfetto shows it
+	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && \
+	$(GO) run ./cmd/gpurec export -q testdata/demo/demo.gpurec -o $$d/demo.pftrace && \
+	$(GO) run ./testdata/picture -o docs/demo.svg -from 44ms -to 59.5ms -job gemm $$d/demo.pftrace
 
 clean: ## remove what make built
 	rm -rf bin $(OUT) testdata/workloads/build

@@ -55,10 +55,10 @@ func (c *checker) descriptor(d *pb.TrackDescriptor) {
 		IsProcess: d.Process != nil, IsThread: d.Thread != nil, Unit: d.GetCounter().GetUnitName(),
 		Rank: d.GetSiblingOrderRank(), Ordering: d.GetChildOrdering(), Description: d.GetDescription()}
 	if t.IsProcess {
-		t.PID = d.Process.GetPid()
+		t.PID, t.Called = d.Process.GetPid(), d.Process.GetProcessName()
 	}
 	if t.IsThread {
-		t.PID, t.TID = d.Thread.GetPid(), d.Thread.GetTid()
+		t.PID, t.TID, t.Called = d.Thread.GetPid(), d.Thread.GetTid(), d.Thread.GetThreadName()
 		if d.Thread.Pid == nil || d.Thread.Tid == nil {
 			c.problem("track", "thread track %d lacks pid or tid", t.UUID)
 		}

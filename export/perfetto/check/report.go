@@ -50,6 +50,7 @@ type Track struct {
 	UUID, ParentUUID uint64
 	Parent           *Track
 	Name             string
+	Called           string // the process or thread
 	PID, TID         int32
 	IsProcess        bool
 	IsThread         bool
