@@ -61,6 +61,9 @@ func (x *ringTracker) place(j *job) {
 		j.ring = x.get(j.dev, j.row.Ring)
 		j.ring.row.Jobs++
 		x.hwContext(j)
+		if j.done { // only its finished fence told the ring
+			x.done(j)
+		}
 		return
 	}
 	r = x.of(j)
