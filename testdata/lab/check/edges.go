@@ -146,6 +146,9 @@ func (e *edges) job(j *Job) {
 		e.without(j, made, seen)
 		return
 	}
+	if whole {
+		e.counts["whole_jobs"]++
+	}
 	e.row(j, row, e.p)
 	e.key(j, row)
 	near := e.lossNear(seen)
@@ -162,7 +165,6 @@ func (e *edges) job(j *Job) {
 	if !whole || near {
 		return
 	}
-	e.counts["whole_jobs"]++
 	e.complete(j, row, e.p.what)
 	e.linked(j, e.p.links[row.ID], e.p.what)
 }

@@ -34,7 +34,7 @@ func (r *results) measures() map[string]int64 {
 		"after_stop":      0,                         // jobs whose end is not in it as it stopped
 		"log_lost":        0,                         // events lost
 		"lost_jobs":       0,                         // jobs that lack an event, or all, by a loss
-		"whole_jobs":      0,                         // jobs with all that happened to them, away from losses
+		"whole_jobs":      0,                         // jobs with all that happened to them
 		"doubtful_jobs":   0,                         // jobs whose done may be another's, and that say so
 		"cut_waits":       0,                         // waits that last when a log begins or ends
 	}

@@ -326,9 +326,6 @@ func (c *comparison) deviceStarts(jobs []*Job, rows map[*Job]*correlate.Job, p *
 		if row == nil || !row.DoneNS.OK {
 			continue // complete tells what lacks
 		}
-		if !row.QueuedNS.OK && !row.RunNS.OK && row.RingRule != "source" {
-			continue // its ring is learnt from its finished fence, after its done
-		}
 		at := ringName{j.Device, j.Ring}
 		if p.devices[row.DeviceID] == "" {
 			at.device = fmt.Sprint("unnamed ", row.DeviceID)
