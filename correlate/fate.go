@@ -112,15 +112,15 @@ func (x *jobTracker) settleFate(j *job) {
 	if r.Fate == "" {
 		return
 	}
+	c := Inferred
+	if r.FateRule == ruleSource && j.fateReset != 0 {
+		c = Exact // the reset's event names the job
+	}
 	if j.fateReset == 0 && s != nil {
 		j.fateReset = s.id
 	}
 	if r.Fate == fateRerun && r.FateRule == ruleFateByRun && (s == nil || j.fateReset != s.id) {
 		return // linked when it was found
-	}
-	c := Inferred
-	if r.FateRule == ruleSource {
-		c = Exact
 	}
 	x.e.link(RuleResetFate, "resets", j.fateReset, "jobs", r.ID, c, r.Fate)
 }

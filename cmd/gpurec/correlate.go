@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export/explain"
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/urfave/cli/v2"
 )
@@ -81,6 +82,16 @@ type joinsResult struct {
 	Rows      map[string]uint64 `json:"rows"`
 	Links     []joinLine        `json:"links"`
 	Unmatched []missLine        `json:"unmatched"`
+	Stages    []joinStage       `json:"stages"`
+}
+
+// joinStage is a table of the chain: what its rows were joined to as the effect, and
+// what they miss.
+type joinStage struct {
+	Table     string     `json:"table"`
+	Rows      uint64     `json:"rows"`
+	Matched   []joinLine `json:"matched"`
+	Unmatched []missLine `json:"unmatched"`
 }
 
 type joinLine struct {
@@ -99,7 +110,7 @@ type missLine struct {
 }
 
 func (j *joins) result(sum *correlate.Summary) *joinsResult {
-	r := &joinsResult{Rows: sum.Rows, Links: []joinLine{}, Unmatched: []missLine{}}
+	r := &joinsResult{Rows: sum.Rows, Links: []joinLine{}, Unmatched: []missLine{}, Stages: []joinStage{}}
 	for k, n := range j.links {
 		r.Links = append(r.Links, joinLine{k.src, k.dst, k.rule, k.confidence, n})
 	}
@@ -112,22 +123,62 @@ func (j *joins) result(sum *correlate.Summary) *joinsResult {
 	slices.SortFunc(r.Unmatched, func(a, b missLine) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Link, b.Link), cmp.Compare(a.Reason, b.Reason))
 	})
+	for _, t := range explain.Tables {
+		st := joinStage{Table: t, Rows: sum.Rows[t], Matched: []joinLine{}, Unmatched: []missLine{}}
+		for _, l := range r.Links {
+			if l.Dst == t {
+				st.Matched = append(st.Matched, l)
+			}
+		}
+		slices.SortStableFunc(st.Matched, func(a, b joinLine) int { return cmp.Compare(section(a.Rule), section(b.Rule)) })
+		for _, u := range r.Unmatched {
+			if u.Table == t {
+				st.Unmatched = append(st.Unmatched, u)
+			}
+		}
+		if st.Rows > 0 {
+			r.Stages = append(r.Stages, st)
+		}
+	}
 	return r
 }
 
+func section(rule string) int {
+	if s := correlate.RuleByName(rule); s != nil {
+		return s.Section
+	}
+	return 0
+}
+
+// print shows the joins for a person: a block a stage of the chain, then the
+// rows that are in no chain.
 func (r *joinsResult) print() error {
 	b := bufio.NewWriter(os.Stdout)
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	for _, t := range correlate.Tables {
-		if n := r.Rows[t.Name]; n > 0 {
-			fmt.Fprintf(w, "rows\t%s\t%d\n", t.Name, n)
+	for i := range r.Stages {
+		st := &r.Stages[i]
+		fmt.Fprintf(w, "%s\t%d rows\n", st.Table, st.Rows)
+		for _, l := range st.Matched {
+			from := "from " + l.Src
+			if l.Src == l.Dst {
+				from = "among themselves"
+			}
+			fmt.Fprintf(w, "  joined by %s\t%d\t%s\t%s, section %d\n", l.Rule, l.Count, l.Confidence, from, section(l.Rule))
+		}
+		for _, u := range st.Unmatched {
+			fmt.Fprintf(w, "  without %s\t%d\t%s\t%s\n", u.Link, u.Count, u.Reason, explain.Meaning(u.Table, u.Link, correlate.Reason(u.Reason)))
 		}
 	}
-	for _, l := range r.Links {
-		fmt.Fprintf(w, "link\t%s → %s\t%d\t%s\t%s\n", l.Src, l.Dst, l.Count, l.Confidence, l.Rule)
+	fmt.Fprintln(w, "in no chain")
+	for _, t := range correlate.Tables {
+		if n := r.Rows[t.Name]; n > 0 && !slices.Contains(explain.Tables, t.Name) {
+			fmt.Fprintf(w, "  %s\t%d rows\n", t.Name, n)
+		}
 	}
-	for _, u := range r.Unmatched {
-		fmt.Fprintf(w, "unmatched\t%s without %s\t%d\t%s\n", u.Table, u.Link, u.Count, u.Reason)
+	for _, u := range r.Unmatched { // slices may miss an end too
+		if !slices.Contains(explain.Tables, u.Table) {
+			fmt.Fprintf(w, "  %s without %s\t%d\t%s\t%s\n", u.Table, u.Link, u.Count, u.Reason, explain.Meaning(u.Table, u.Link, correlate.Reason(u.Reason)))
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -23,6 +23,7 @@ type Chain struct {
 	Links   []Link    `json:"links"`
 	Deps    []Dep     `json:"dependencies"`
 	Missing []Missing `json:"missing"`
+	Events  []Said    `json:"job_events"`    // what drivers told of the chain's jobs beside
 	LeftOut int       `json:"rows_left_out"` // beyond MaxRows
 }
 
@@ -57,6 +58,16 @@ type Dep struct {
 	On     string `json:"on,omitempty"` // "" if no job here has the fence
 	Fence  string `json:"fence"`
 	Waited *bool  `json:"waited"` // null if it is not known
+}
+
+// Said is what a driver told of a job.
+type Said struct {
+	Row    string `json:"row"`
+	AtNS   *int64 `json:"at_ns"` // since ZeroNS; null if it has no time
+	What   string `json:"what"`
+	Error  *int64 `json:"error"`
+	Source string `json:"source"`
+	Args   string `json:"args,omitempty"`
 }
 
 // Missing is a partner that a row of the chain should have.
@@ -134,7 +145,7 @@ func set(r row, name string, ok bool, v any) {
 
 // chain puts what was found in order: by first moment, causes before effects.
 func (f *Finder) chain() *Chain {
-	c := &Chain{Of: f.start.String(), Rows: []Row{}, Links: []Link{}, Deps: []Dep{}, Missing: []Missing{}, LeftOut: len(f.left)}
+	c := &Chain{Of: f.start.String(), Rows: []Row{}, Links: []Link{}, Deps: []Dep{}, Missing: []Missing{}, Events: []Said{}, LeftOut: len(f.left)}
 	zero := correlate.OptTime{}
 	for ref, r := range f.rows {
 		c.Rows = append(c.Rows, Row{Row: ref.String(), Columns: r.fields, ref: ref, at: r.at})
@@ -167,6 +178,7 @@ func (f *Finder) chain() *Chain {
 	}
 	c.depend(f)
 	c.missing(f)
+	c.said(f, zero)
 	return c
 }
 
@@ -223,7 +235,7 @@ func (c *Chain) depend(f *Finder) {
 
 func (c *Chain) missing(f *Finder) {
 	for _, u := range f.miss {
-		m := Missing{Row: Ref{u.SrcTable, u.SrcID}.String(), Link: u.Link, Reason: u.Reason, Meaning: meanings[correlate.Reason(u.Reason)]}
+		m := Missing{Row: Ref{u.SrcTable, u.SrcID}.String(), Link: u.Link, Reason: u.Reason, Meaning: Meaning(u.SrcTable, u.Link, correlate.Reason(u.Reason))}
 		if l, ok := f.loss[u.LossID]; ok {
 			m.Loss = lossText(&l)
 		}
@@ -232,6 +244,23 @@ func (c *Chain) missing(f *Finder) {
 	slices.SortStableFunc(c.Missing, func(a, b Missing) int {
 		return cmp.Compare(c.place(a.Row), c.place(b.Row))
 	})
+}
+
+// said tells what drivers told of the chain's jobs.
+func (c *Chain) said(f *Finder, zero correlate.OptTime) {
+	for i := range f.said {
+		e := &f.said[i]
+		n := Said{Row: Ref{"jobs", e.JobID}.String(), What: e.What, Source: e.Source, Args: e.Args}
+		if e.TSNS.OK && zero.OK {
+			at := int64(e.TSNS.V - zero.V)
+			n.AtNS = &at
+		}
+		if e.Error.OK {
+			v := e.Error.V
+			n.Error = &v
+		}
+		c.Events = append(c.Events, n)
+	}
 }
 
 func (c *Chain) place(name string) int {
@@ -243,10 +272,21 @@ func (c *Chain) place(name string) int {
 	return len(c.Rows)
 }
 
+// Meaning says in words why a row of a table has no partner of the sort link.
+func Meaning(table, link string, r correlate.Reason) string {
+	if r == correlate.NotPossible && table == "api_calls" {
+		return "this driver has none: launches go to the device from user space"
+	}
+	if r == correlate.NotPossible && link == "queue" {
+		return "this driver tells no queueing"
+	}
+	return meanings[r]
+}
+
 // meanings says the reasons in words.
 var meanings = map[correlate.Reason]string{
 	correlate.NotRecorded:    "the recording holds no such event",
-	correlate.NotPossible:    "this driver has none: launches go to the device from user space",
+	correlate.NotPossible:    "this driver has none",
 	correlate.BeforeStart:    "it happened before the recording began",
 	correlate.AfterStop:      "the recording ended first",
 	correlate.Open:           "it was still running when the recording ended",

@@ -77,6 +77,7 @@ type Finder struct {
 	order []correlate.Link
 	deps  []correlate.JobDep
 	miss  []correlate.Unmatched
+	said  []correlate.JobEvent
 	loss  map[correlate.ID]correlate.Loss
 	devs  map[correlate.ID]correlate.Device
 	last  correlate.ID // greatest id seen in the table of the start
@@ -96,7 +97,7 @@ func (f *Finder) Next() bool {
 	f.passes++
 	f.grown = false
 	f.rows = map[Ref]row{}
-	f.links, f.order, f.deps, f.miss = map[correlate.Link]bool{}, nil, nil, nil
+	f.links, f.order, f.deps, f.miss, f.said = map[correlate.Link]bool{}, nil, nil, nil, nil
 	f.loss, f.devs = map[correlate.ID]correlate.Loss{}, map[correlate.ID]correlate.Device{}
 	f.left = map[Ref]bool{}
 	return true
@@ -114,6 +115,11 @@ func (f *Finder) Write(r *correlate.Rows) {
 	for i := range r.JobDeps {
 		if d := &r.JobDeps[i]; f.want[Ref{"jobs", d.JobID}] != 0 && len(f.deps) < MaxRows {
 			f.deps = append(f.deps, *d)
+		}
+	}
+	for i := range r.JobEvents {
+		if e := &r.JobEvents[i]; f.want[Ref{"jobs", e.JobID}] != 0 && len(f.said) < MaxRows {
+			f.said = append(f.said, *e)
 		}
 	}
 	for i := range r.Unmatched {

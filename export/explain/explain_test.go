@@ -215,7 +215,7 @@ func TestText(t *testing.T) {
 	}
 	for _, s := range []string{
 		"\njobs:1  ← asked for\n", "+0.700  run\n", "from ioctls:1 by ioctl-job (nested, key tid 10, section 2)\n",
-		"jobs:2 depends on it (fence 8:1)\n", "no hw_fence: not_recorded, the recording holds no such event\n",
+		"jobs:2 depends on it (fence 8:1)\n", "no hardware fence: not_recorded, the recording holds no such event\n",
 	} {
 		if !strings.Contains(b.String(), s) {
 			t.Errorf("no %q in\n%s", s, b.String())

@@ -31,9 +31,9 @@ func lossText(l *correlate.Loss) string {
 var facts = map[string][]string{
 	"api_calls":      {"name", "api", "pid", "tid", "kernel_name", "stream", "bytes", "correlation_id", "result", "dur_ns", "end_kind"},
 	"ioctls":         {"name", "role", "driver", "driver_rule", "pid", "tid", "fd", "result", "errno", "status", "dur_ns", "end_kind"},
-	"jobs":           {"ring", "owner", "comm", "pid", "tid", "origin", "sched_job_id", "fence", "hw_fence", "low32", "client_id", "kernel_name", "queue_delay_ns", "hw_queue_ns", "device_time_ns", "elapsed_ns", "error", "runs", "end_kind", "ring_rule", "device_rule"},
+	"jobs":           {"ring", "owner", "comm", "pid", "tid", "origin", "sched_job_id", "fence", "hw_fence", "low32", "client_id", "kernel_name", "queue_delay_ns", "hw_queue_ns", "device_time_ns", "elapsed_ns", "error", "runs", "fate", "fate_rule", "end_kind", "ring_rule", "device_rule"},
 	"fences":         {"role", "driver", "timeline", "fence", "low32"},
-	"fence_waits":    {"fence", "pid", "tid", "driver", "wait_ns", "wake_ns", "end_kind"},
+	"fence_waits":    {"fence", "timeline", "pid", "tid", "driver", "wait_ns", "wake_ns", "timed_out", "end_kind"},
 	"gpu_activities": {"kind", "name", "pid", "stream", "correlation_id", "bytes", "dur_ns"},
 	"resets":         {"rule", "ring", "hw_fence", "log"},
 }
@@ -80,6 +80,11 @@ func (c *Chain) row(b *strings.Builder, r *Row) {
 		}
 		fmt.Fprintf(b, "    %s by %s (%s%s)\n", from, l.Rule, l.Confidence, keyText(l))
 	}
+	for i := range c.Events {
+		if e := &c.Events[i]; e.Row == r.Row {
+			b.WriteString("    " + e.text() + "\n")
+		}
+	}
 	for _, d := range c.Deps {
 		if d.Job == r.Row || d.On == r.Row {
 			b.WriteString("    " + d.text(r.Row) + "\n")
@@ -87,13 +92,27 @@ func (c *Chain) row(b *strings.Builder, r *Row) {
 	}
 	for _, m := range c.Missing {
 		if m.Row == r.Row {
-			fmt.Fprintf(b, "    no %s: %s, %s", m.Link, m.Reason, m.Meaning)
+			fmt.Fprintf(b, "    no %s: %s, %s", partner(m.Link), m.Reason, m.Meaning)
 			if m.Loss != "" {
 				fmt.Fprintf(b, " (%s)", m.Loss)
 			}
 			b.WriteString("\n")
 		}
 	}
+}
+
+// partners are the words for what a row can miss.
+var partners = map[string]string{
+	"api_call": "API call", "ioctl": "ioctl", "activity": "work on the device", "queue": "queueing", "run": "hand-over to the hardware",
+	"done": "end on the hardware", "finished": "signal of its finished fence", "fence": "finished fence", "hw_fence": "hardware fence",
+	"job": "job", "dependency": "job that it depends on", "enter": "begin", "exit": "end", "device": "device",
+}
+
+func partner(link string) string {
+	if s, ok := partners[link]; ok {
+		return s
+	}
+	return link
 }
 
 func keyText(l *Link) string {
@@ -103,6 +122,24 @@ func keyText(l *Link) string {
 	}
 	if l.Section > 0 {
 		s += ", section " + strconv.Itoa(l.Section)
+	}
+	return s
+}
+
+func (e *Said) text() string {
+	s := "the driver told"
+	if e.AtNS != nil {
+		s += " at " + micros(*e.AtNS)
+	}
+	s += ": " + strings.ReplaceAll(clean(e.What), "_", " ")
+	if e.Error != nil {
+		s += ", error " + strconv.FormatInt(*e.Error, 10)
+	}
+	if e.Args != "" {
+		s += " " + clean(e.Args)
+	}
+	if e.Source != "" {
+		s += " (" + clean(e.Source) + ")"
 	}
 	return s
 }
@@ -146,7 +183,9 @@ func (r *Row) fact(name string) string {
 		return r.pair("hardware fence ", "hw_fence_context", "hw_fence_seqno")
 	case name == "fence":
 		return r.pair("", "context", "seqno")
-	case name == "runs" && r.Columns[name] == int64(1):
+	case name == "runs" && (r.Columns[name] == int64(1) || r.Columns[name] == int64(0)):
+		return "" // what is missing says so
+	case strings.HasSuffix(name, "_rule") && r.Columns[name] == "source":
 		return ""
 	}
 	v, ok := r.Columns[name]
@@ -168,6 +207,9 @@ func (r *Row) fact(name string) string {
 			return "errno " + strconv.FormatInt(x, 10)
 		}
 	case bool:
+		if !x {
+			return ""
+		}
 		return strings.ReplaceAll(name, "_", " ")
 	}
 	return strings.ReplaceAll(name, "_", " ") + " " + fmt.Sprint(v)
