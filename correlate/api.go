@@ -314,7 +314,7 @@ func (x *apiTracker) complete(ev *event.Event, t *thread) {
 		return
 	}
 	x.e.ioctl.adopt(c, t)
-	if before(c.row.StartNS, t.done.gone) {
+	if g := t.done.gone; g.OK && c.row.StartNS.V <= g.V { // that one lay in it
 		x.e.count(&anomalyNestingCut)
 	}
 	c.inTree = true

@@ -1,7 +1,5 @@
 package correlate
 
-import "github.com/gpurec/gpurec/record/event"
-
 // maxTree bounds the whole calls of a thread that wait for a parent.
 const maxTree = 64
 
@@ -13,7 +11,7 @@ const maxTreeCalls = 1 << 12
 type callTree struct {
 	roots []*call
 	held  int
-	gone  event.Time // end of the last root that was given to stay within a cap; 0: none
+	gone  OptTime // start of the last root that was given to stay within a cap
 }
 
 // add takes a call, adopts the roots that lie in it, and gives the oldest root
@@ -41,7 +39,7 @@ func (h *callTree) add(x *apiTracker, c *call, t *thread) {
 	h.held++
 	x.held++
 	if len(h.roots) > maxTree || h.held > min(maxTreeCalls, x.e.caps.Calls/4) {
-		h.gone = h.roots[0].row.EndNS.V
+		h.gone = h.roots[0].row.StartNS
 		h.give(x, h.roots[0], 0, 0, t)
 		h.roots = append(h.roots[:0], h.roots[1:]...)
 	}
@@ -72,7 +70,7 @@ func (h *callTree) flush(x *apiTracker, t *thread) {
 // cut is flush where a call around may still come: it is to be noticed then.
 func (h *callTree) cut(e *engine, t *thread) {
 	if n := len(h.roots); n > 0 {
-		h.gone = h.roots[n-1].row.EndNS.V
+		h.gone = h.roots[n-1].row.StartNS
 	}
 	h.flush(&e.api, t)
 }

@@ -42,7 +42,7 @@ type Caps struct {
 // included, that the collector lets it grow to.
 var defaultCaps = Caps{
 	Jobs: 1 << 16, KeptJobs: 1 << 14, Deps: 1 << 17, Text: 32 << 20, Calls: 1 << 16, Ioctls: 1 << 14,
-	Waits: 1 << 16, Fences: 1 << 16, Correlations: 1 << 18, Activities: 1 << 16, Gaps: 1 << 17,
+	Waits: 1 << 16, Fences: 1 << 16, Correlations: 1 << 17, Activities: 1 << 16, Gaps: 1 << 17,
 	Slices: 1 << 16, Tracks: 1 << 14, Threads: 1 << 16, Active: 1 << 12, Processes: 1 << 16, Devices: 1 << 14,
 	Rings: 1 << 14, Names: 1 << 15, Contexts: 1 << 16, Wakes: 1 << 16, Notes: 1 << 16, Ended: 1 << 16,
 }

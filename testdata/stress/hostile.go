@@ -60,7 +60,7 @@ var variants = map[string]func(*Source){
 	"switches":   hostile(freshSwitches),
 	"interrupts": hostile(interrupts),
 	"cpus":       hostile(cpus),
-	"maps":       hostile(maps_),
+	"maps":       hostile(mappings),
 	"losses":     hostile(losses),
 	"resets":     hostile(resets),
 	"domains":    hostile(domains),
@@ -157,8 +157,8 @@ func toldProcesses(s *Source) {
 // programsOfWork are ever new processes, each with work on a device of its own profiler.
 func programsOfWork(s *Source) {
 	w := s.fresh(0)
-	s.entry(w, "cuLaunchKernel").SetInt(event.FieldCorrelationID, 5)
-	s.call(event.KindAPIExit, w, "cuLaunchKernel", event.APICUDADriver).SetInt(event.FieldResult, 0)
+	s.told(event.KindAPIEnter, w, "cuLaunchKernel", event.APICUDADriver).SetInt(event.FieldCorrelationID, 5)
+	s.told(event.KindAPIExit, w, "cuLaunchKernel", event.APICUDADriver).SetInt(event.FieldResult, 0)
 	s.kernel(w, 5, gpu(s.step%gpus), "k")
 }
 
@@ -287,7 +287,7 @@ func launches(s *Source) {
 func (s *Source) work(id int64, gpu string, stream uint64) {
 	w := s.thread()
 	if s.step < 5 {
-		s.entry(w, "cuInit").SetInt(event.FieldCorrelationID, 1<<39+int64(s.step))
+		s.told(event.KindAPIEnter, w, "cuInit", event.APICUDADriver).SetInt(event.FieldCorrelationID, 1<<39+int64(s.step))
 	}
 	s.kernel(w, id, gpu, "k")
 	s.b.Events[len(s.b.Events)-1].SetUint(event.FieldStream, stream)
@@ -298,7 +298,7 @@ func graph(s *Source) {
 	n := int64(s.step / 1000)
 	w := who{0, 1200, 1290, "hostile"}
 	if s.step%1000 == 500 {
-		e := s.call(event.KindAPI, w, "cuGraphLaunch", event.APICUDADriver)
+		e := s.told(event.KindAPI, w, "cuGraphLaunch", event.APICUDADriver)
 		e.SetTime(event.FieldStart, s.at-1e6)
 		e.SetInt(event.FieldCorrelationID, 1<<42+n)
 	}
@@ -331,19 +331,19 @@ func freshSwitches(s *Source) {
 }
 
 func interrupts(s *Source) {
-	e := s.add(event.KindIRQEntry, who{int32(s.step % 256), event.NoID, 0, "<idle>"})
+	e := s.add(event.KindIRQEntry, who{int32(s.step % 64), event.NoID, 0, "<idle>"})
 	e.SetInt(event.FieldIRQ, 40)
 	e.SetStr(event.FieldName, "amdgpu")
 }
 
 func cpus(s *Source) {
 	w := s.thread()
-	w.cpu = int32(s.step)
+	w.cpu = int32(3 * s.step)
 	s.switched(w, who{w.cpu, event.NoID, 0, "swapper"})
 	s.add(event.KindIRQEntry, who{w.cpu, event.NoID, 0, "<idle>"}).SetInt(event.FieldIRQ, 40)
 }
 
-func maps_(s *Source) {
+func mappings(s *Source) {
 	e := s.add(event.KindMemMap, s.thread())
 	e.SetStr(event.FieldOrigin, "amdgpu")
 	e.SetUint(event.FieldAddress, uint64(s.step)<<12)

@@ -53,7 +53,7 @@ func newMachine() *machine {
 	for p := range programs {
 		for t := range perThread {
 			pid := int32(1000 + 100*p)
-			m.threads = append(m.threads, who{int32((p*perThread + t) % 16), pid, pid + int32(t), "train" + strconv.Itoa(p)})
+			m.threads = append(m.threads, who{int32(p*perThread + t), pid, pid + int32(t), "train" + strconv.Itoa(p)})
 		}
 	}
 	for g := range gpus {
@@ -250,10 +250,10 @@ func (s *Source) launch(i int) {
 	if ranged {
 		s.slice(event.KindSliceBegin, w, "forward")
 	}
-	s.call(event.KindAPIEnter, w, "cudaLaunchKernel", event.APICUDARuntime).SetInt(event.FieldCorrelationID, m.corr)
-	s.call(event.KindAPIEnter, w, "cuLaunchKernel", event.APICUDADriver)
-	s.call(event.KindAPIExit, w, "cuLaunchKernel", event.APICUDADriver).SetInt(event.FieldResult, 0)
-	s.call(event.KindAPIExit, w, "cudaLaunchKernel", event.APICUDARuntime).SetInt(event.FieldResult, 0)
+	s.told(event.KindAPIEnter, w, "cudaLaunchKernel", event.APICUDARuntime).SetInt(event.FieldCorrelationID, m.corr)
+	s.told(event.KindAPIEnter, w, "cuLaunchKernel", event.APICUDADriver)
+	s.told(event.KindAPIExit, w, "cuLaunchKernel", event.APICUDADriver).SetInt(event.FieldResult, 0)
+	s.told(event.KindAPIExit, w, "cudaLaunchKernel", event.APICUDARuntime).SetInt(event.FieldResult, 0)
 	if ranged {
 		s.slice(event.KindSliceEnd, w, "forward")
 	}
@@ -263,6 +263,13 @@ func (s *Source) launch(i int) {
 		m.work = append(m.work[:0], m.work[1:]...)
 		s.kernel(l.w, l.id, l.gpu, l.name)
 	}
+}
+
+// told is a call that the profiler tells of.
+func (s *Source) told(k event.Kind, w who, name string, api event.API) *event.Event {
+	e := s.call(k, w, name, api)
+	e.Source = "profiler"
+	return e
 }
 
 func (s *Source) slice(k event.Kind, w who, name string) {
