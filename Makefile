@@ -12,7 +12,7 @@ FUZZ_PKGS := $(shell grep -rl --include=*_test.go '^func Fuzz' record correlate 
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := build
-.PHONY: help build install demo test test-duckdb race lab lint fuzz-smoke bench generate check-generated docs-picture clean
+.PHONY: help build install demo test test-duckdb test-readers race lab lint fuzz-smoke bench generate check-generated docs-picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -32,6 +32,13 @@ test: ## unit and integration tests; live ones run as root where the kernel allo
 
 test-duckdb: ## open the Parquet export in real DuckDB (needs cgo and a C++ runtime)
 	cd testdata/duckdb && CGO_ENABLED=1 $(GO) test ./...
+
+test-readers: build ## read the Parquet export with JavaScript, Rust's Arrow and ClickHouse (needs node and npm)
+	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && mkdir -p $$d/lake/host=node1 $$d/lake/host=node2 && \
+	cp testdata/readers/* $$d/ && (cd $$d && npm ci --silent) && \
+	$(BIN) export -q testdata/demo/demo.gpurec -o "$$d/lake/host=node1/run={run}/" && \
+	$(BIN) export -q testdata/golden/log-v1.gpurec -o "$$d/lake/host=node2/run={run}/" && \
+	cd $$d && node readers.mjs $$d/lake
 
 race: ## the tests under the race detector (needs cgo)
 	CGO_ENABLED=1 $(GO) test -race -short $(PKGS)
