@@ -127,9 +127,12 @@ GROUP BY device_id, ring, cause, submitter_was
 ORDER BY total_ns DESC NULLS LAST, device_id, ring, cause, submitter_was;
 
 -- How many jobs each ring has waiting (queued, not yet handed to the hardware)
--- and running (handed over, not done) after each change.
+-- and running (handed over, not done) after each change. A job whose done was not
+-- seen leaves with the signal of its finished fence.
 CREATE OR REPLACE VIEW queue_depth_over_time AS
-WITH steps AS (
+WITH jobs AS (
+  SELECT device_id, ring, queued_ns, run_ns, coalesce(done_ns, finished_ns) AS done_ns FROM jobs
+), steps AS (
   SELECT device_id, ring, coalesce(queued_ns, run_ns) AS ts_ns, CASE WHEN queued_ns IS NULL THEN 0 ELSE 1 END AS waiting, CASE WHEN queued_ns IS NULL THEN 1 ELSE 0 END AS running
   FROM jobs WHERE queued_ns IS NOT NULL OR run_ns IS NOT NULL
   UNION ALL
@@ -145,6 +148,26 @@ SELECT device_id, ring, ts_ns,
 FROM net
 WINDOW w AS (PARTITION BY device_id, ring ORDER BY ts_ns)
 ORDER BY device_id, ring, ts_ns;
+
+-- Interrupts of GPUs by device, handler and what told them: the kernel's
+-- irq_handler events, or a driver's own of the vectors and handlers inside.
+CREATE OR REPLACE VIEW interrupts_by_device AS
+SELECT i.device_id, d.device, i.driver, i.name, i.irq, i.source, count(*) AS interrupts,
+  sum(i.end_ns - i.start_ns)::BIGINT AS total_ns, max(i.end_ns - i.start_ns) AS max_ns, min(i.start_ns) AS first_ns, max(i.start_ns) AS last_ns
+FROM irqs i LEFT JOIN devices d ON d.id = i.device_id
+WHERE i.driver IS NOT NULL
+GROUP BY i.device_id, d.device, i.driver, i.name, i.irq, i.source
+ORDER BY interrupts DESC, i.device_id, i.driver, i.name, i.irq, i.source;
+
+-- Resets with the jobs that brought them, were ended or handed over again by them.
+CREATE OR REPLACE VIEW reset_fates AS
+SELECT r.id AS reset_id, r.rule AS reset_rule, r.ts_ns, r.end_ns, r.device_id, j.ring, j.id AS job_id, j.fate, j.fate_rule,
+  j.process_id, j.pid, j.comm, j.queued_ns, j.run_ns, j.done_ns, j.runs, j.error
+FROM jobs j
+  LEFT JOIN (SELECT dst_id, max(src_id) AS src_id FROM links WHERE rule IN ('reset-fate', 'reset-job') GROUP BY dst_id) l ON l.dst_id = j.id
+  LEFT JOIN resets r ON r.id = l.src_id
+WHERE j.fate IS NOT NULL
+ORDER BY r.ts_ns NULLS LAST, r.id, j.run_ns, j.id;
 
 -- Ioctls that failed: with an errno, or with a status inside the driver's own struct.
 CREATE OR REPLACE VIEW failed_ioctls AS

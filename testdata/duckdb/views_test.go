@@ -84,6 +84,12 @@ func scene() *correlate.Rows {
 			{SrcTable: "jobs", SrcID: 2, Link: "queue", Reason: "not_recorded"},
 			{SrcTable: "jobs", SrcID: 9, Link: "queue", Reason: "not_recorded"},
 		},
+		IRQs: []correlate.IRQ{
+			{IRQ: num(40), Name: "amdgpu", StartNS: ts(100), EndNS: ts(130), DeviceID: 1, Driver: "amdgpu", Source: "irq:irq_handler_entry"},
+			{IRQ: num(40), Name: "amdgpu", StartNS: ts(200), EndNS: ts(210), DeviceID: 1, Driver: "amdgpu", Source: "irq:irq_handler_entry"},
+			{Name: "amdgpu_iv", StartNS: ts(205), EndNS: ts(205), DeviceID: 1, Driver: "amdgpu", Source: "amdgpu:amdgpu_iv"},
+			{IRQ: num(9), Name: "nvme0q1", StartNS: ts(300), EndNS: ts(301), Source: "irq:irq_handler_entry"},
+		},
 		Losses: []correlate.Loss{
 			{ID: 1, Stream: "ftrace", CPU: num(0), StartNS: ts(100), EndNS: ts(200), Count: un(7)},
 			{ID: 2, Stream: "ftrace", CPU: num(0), StartNS: ts(300), EndNS: ts(400)},
@@ -137,6 +143,10 @@ func TestViews(t *testing.T) {
 			{2, "gfx", 1350, 0, 1, 1}, {2, "gfx", 1360, 0, 0, 0},
 			{nil, "sdma", 2000, 1, 0, 1},
 		}},
+		{"SELECT device, driver, name, irq, source, interrupts, total_ns, max_ns, first_ns, last_ns FROM interrupts_by_device", [][]any{
+			{"0000:03:00.0", "amdgpu", "amdgpu", 40, "irq:irq_handler_entry", 2, 40, 30, 100, 200},
+			{"0000:03:00.0", "amdgpu", "amdgpu_iv", nil, "amdgpu:amdgpu_iv", 1, 0, 0, 205, 205},
+		}},
 		{"SELECT driver, name, errno, status, failures, first_ns, last_ns, processes, example_ioctl_id FROM failed_ioctls", [][]any{
 			{"amdgpu", "AMDGPU_WAIT_CS", 62, nil, 2, 6500, 7000, 2, 2},
 			{"nvidia", "NV_ESC_RM_ALLOC", nil, uint64(0x51), 1, 100, 100, 1, 4},
@@ -187,7 +197,7 @@ func views(t *testing.T) []string {
 func TestViewsWithoutRows(t *testing.T) {
 	all := views(t)
 	for _, name := range []string{"api_summary", "kernel_summary", "ring_summary", "job_chain", "launches_without_job", "top_idle_causes",
-		"queue_depth_over_time", "failed_ioctls", "unmatched_summary", "api_time_by_name", "loss_summary", "link_summary"} {
+		"queue_depth_over_time", "failed_ioctls", "unmatched_summary", "api_time_by_name", "loss_summary", "link_summary", "interrupts_by_device", "reset_fates"} {
 		if !slices.Contains(all, name) {
 			t.Errorf("there is no view %s", name)
 		}
@@ -261,6 +271,42 @@ func TestPercentiles(t *testing.T) {
 	}
 	if len(got) != len(delays) {
 		t.Errorf("%d rings", len(got))
+	}
+}
+
+// TestResetViews: what a reset did, and a queue that a killed job leaves without
+// a done. Job 1 brought reset 1, which ended job 2 and made job 3 run again; job 4
+// was killed while it waited, which its finished fence tells; job 5 is guilty by a
+// driver's word, of no reset.
+func TestResetViews(t *testing.T) {
+	rows := &correlate.Rows{
+		Jobs: []correlate.Job{
+			{ID: 1, Ring: "gfx", QueuedNS: ts(10), RunNS: ts(20), DoneNS: ts(100), Fate: "guilty", FateRule: "inferred from hardware fences that one thread failed", Runs: 1},
+			{ID: 2, Ring: "gfx", QueuedNS: ts(11), RunNS: ts(21), DoneNS: ts(101), Fate: "cancelled", FateRule: "inferred from hardware fences that one thread failed", Runs: 1},
+			{ID: 3, Ring: "gfx", QueuedNS: ts(12), RunNS: ts(22), DoneNS: ts(200), Fate: "rerun", FateRule: "inferred from its second hand-over", Runs: 2},
+			{ID: 4, Ring: "sdma", QueuedNS: ts(30), FinishedNS: ts(40), EndKind: "killed"},
+			{ID: 5, Ring: "rb0", RunNS: ts(50), DoneNS: ts(60), Fate: "guilty", FateRule: "source", Runs: 1},
+		},
+		Resets: []correlate.Reset{{ID: 1, Ring: "gfx", TSNS: ts(90), Rule: "inferred", JobID: 1}},
+		Links: []correlate.Link{
+			{SrcTable: "resets", SrcID: 1, DstTable: "jobs", DstID: 1, Rule: "reset-fate", Confidence: "inferred"},
+			{SrcTable: "resets", SrcID: 1, DstTable: "jobs", DstID: 2, Rule: "reset-fate", Confidence: "inferred"},
+			{SrcTable: "resets", SrcID: 1, DstTable: "jobs", DstID: 3, Rule: "reset-job", Confidence: "adjacent"},
+		},
+	}
+	db := open(t, write(t, event.Meta{}, export.Options{}, rows))
+	for _, c := range []struct {
+		query string
+		want  [][]any
+	}{
+		{"SELECT reset_id, ring, job_id, fate, runs FROM reset_fates", [][]any{
+			{1, "gfx", 1, "guilty", 1}, {1, "gfx", 2, "cancelled", 1}, {1, "gfx", 3, "rerun", 2}, {nil, "rb0", 5, "guilty", 1},
+		}},
+		{"SELECT ts_ns, waiting, running, depth FROM queue_depth_over_time WHERE ring = 'sdma'", [][]any{{30, 1, 0, 1}, {40, 0, 0, 0}}},
+	} {
+		if a, b := lines(query(t, db, c.query)), lines(c.want); a != b {
+			t.Errorf("%s\n%s\nnot\n%s", c.query, a, b)
+		}
 	}
 }
 
