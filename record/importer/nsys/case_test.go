@@ -139,7 +139,7 @@ func TestMeta(t *testing.T) {
 	if got := fmt.Sprint(m.Command); got != "[python train.py --steps=2]" {
 		t.Errorf("command %s", got)
 	}
-	if got := fmt.Sprint(m.Facts); got != "[{session_start_realtime_ns 1700000000000000001} {session_start_system_clock_ns 5000}]" {
+	if got := fmt.Sprint(m.Facts); got != "[{rows.META_DATA_CAPTURE 4} {rows.StringIds 6} {rows.TARGET_INFO_SESSION_START_TIME 1} {session_start_realtime_ns 1700000000000000001} {session_start_system_clock_ns 5000} {rows.SETTINGS 2}]" {
 		t.Errorf("facts %s", got)
 	}
 	if strings.Contains(fmt.Sprintf("%+v", m), "SECRET") {

@@ -42,6 +42,9 @@ func (r *reader) fact(key, value string) {
 	}
 }
 
+// describing are tables that are read for what they say of others.
+var describing = []string{"META_DATA_EXPORT", "META_DATA_CAPTURE", "StringIds", "ANALYSIS_DETAILS", "TARGET_INFO_SESSION_START_TIME", "TARGET_INFO_SYSTEM_ENV"}
+
 // describe takes from the file what it says of itself. The environment of the
 // traced program, which it also holds, is left where it is.
 func (r *reader) describe() {
@@ -56,6 +59,11 @@ func (r *reader) describe() {
 			}
 		}
 	})
+	for _, t := range describing {
+		if n, err := r.file.Count(t); err == nil && n > 0 { // what is damaged says so when it is read
+			r.fact("rows."+t, strconv.FormatInt(n, 10))
+		}
+	}
 	r.command()
 	r.sessionStart(shift)
 	r.system()

@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
@@ -141,6 +142,7 @@ func (r *reader) startOther(ft *sqlitefile.Table) {
 		if err != nil {
 			r.damaged(ft.Name, 0, err)
 		}
+		r.fact("rows."+ft.Name, strconv.FormatInt(n, 10))
 		r.count.AddAt(&AnomalyNotRead, uint64(n), "table "+ft.Name)
 		return
 	}

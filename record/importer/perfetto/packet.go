@@ -40,10 +40,13 @@ const (
 	pkGPUFrequency  = 129
 )
 
-// packetNames are the kinds of packets that hold no events of ours.
+// packetNames are the kinds of packets: what a packet holds.
 var packetNames = map[uint32]string{
+	1: "ftrace_events", 2: "process_tree", 6: "clock_snapshot", 11: "track_event", 43: "process_descriptor", 44: "thread_descriptor", 45: "system_info",
+	50: "compressed_packets", 52: "gpu_counter_event", 53: "gpu_render_stage_event", 60: "track_descriptor", 63: "gpu_log", 71: "gpu_mem_total_event",
+	128: "gpu_info", 129: "generic_gpu_frequency_event",
 	9: "process_stats", 33: "trace_config", 34: "ftrace_stats", 35: "trace_stats", 36: "synchronization_marker", 37: "profile_packet", 38: "battery",
-	39: "packages_list", 40: "power_rails", 46: "trigger", 49: "chrome_events", 51: "extension_descriptor", 54: "streaming_profile_packet",
+	39: "packages_list", 40: "power_rails", 46: "trigger", 5: "chrome_events", 48: "chrome_benchmark_metadata", 49: "perfetto_metatrace", 51: "chrome_metadata", 54: "streaming_profile_packet",
 	56: "module_symbols", 57: "graphics_frame_event", 61: "deobfuscation_mapping", 65: "vulkan_api_event", 66: "perf_sample", 67: "cpu_info",
 	68: "smaps_packet", 69: "service_event", 70: "initial_display_state", 72: "extension_descriptor", 75: "streaming_allocation", 89: "trace_uuid",
 }
@@ -67,6 +70,9 @@ func (r *reader) packet(p []byte, depth int) {
 	}
 	var h head
 	data := r.head(p, &h)
+	if depth == 0 {
+		r.tally(&data)
+	}
 	if data == (dataFields{}) {
 		return
 	}
@@ -98,6 +104,7 @@ func (r *reader) packet(p []byte, depth int) {
 type dataFields struct {
 	interned, defaults, snapshot *message
 	field                        uint32 // what the packet holds
+	last                         uint32 // the same, if it holds several: that of a oneof counts
 	wire                         uint8
 	v                            uint64
 	body                         *message
@@ -131,6 +138,7 @@ func (r *reader) head(p []byte, h *head) dataFields {
 			d.snapshot = &message{b: f.b}
 		case pkUID, pkTrustedPID, pkFirst, pkMachine, 88:
 		default:
+			d.last = f.num
 			if d.field != 0 {
 				r.noteAt(&AnomalyFieldNotKept, 1, "field %d of a packet of field %d", f.num, d.field)
 				break
@@ -270,7 +278,35 @@ func (r *reader) systemInfo(m *message) {
 	}
 }
 
+// maxKinds is how many kinds of packets are counted apart: all there are.
+const maxKinds = 256
+
+// tally counts the packets of the file by what they hold; those inside of a
+// compressed one are that one.
+func (r *reader) tally(d *dataFields) {
+	num := d.last
+	if num == 0 && d.snapshot != nil {
+		num = pkClockSnapshot
+	}
+	r.packets[min(num, maxKinds-1)]++
+}
+
 // finish is called behind the last packet.
 func (r *reader) finish() {
 	r.clocks.finish()
+	total := uint64(0)
+	for num, n := range r.packets {
+		if total += n; n == 0 {
+			continue
+		}
+		name, ok := packetNames[uint32(num)]
+		switch {
+		case num == 0:
+			name = "None" // only names, defaults or flags
+		case !ok:
+			name = "field_" + strconv.Itoa(num)
+		}
+		r.fact("packets."+name, strconv.FormatUint(n, 10))
+	}
+	r.fact("packets", strconv.FormatUint(total, 10))
 }

@@ -73,6 +73,7 @@ type reader struct {
 	asyncs    map[asyncKey]int            // open ranges of an id
 	obj       args.Object
 	text      []byte
+	packets   [maxKinds]uint64 // by what they hold
 
 	batch   *event.Batch
 	yield   func(struct{}) bool
