@@ -35,7 +35,7 @@ test-duckdb: ## open the Parquet export in real DuckDB (needs cgo and a C++ runt
 
 test-readers: build ## read the Parquet export with JavaScript, Rust's Arrow and ClickHouse (needs node and npm)
 	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && mkdir -p $$d/lake/host=node1 $$d/lake/host=node2 && \
-	cp testdata/readers/* $$d/ && (cd $$d && npm ci --silent) && \
+	cp testdata/readers/* $$d/ && (cd $$d && npm install --silent --no-audit --no-fund --no-package-lock) && \
 	$(BIN) export -q testdata/demo/demo.gpurec -o "$$d/lake/host=node1/run={run}/" && \
 	$(BIN) export -q testdata/golden/log-v1.gpurec -o "$$d/lake/host=node2/run={run}/" && \
 	cd $$d && node readers.mjs $$d/lake
