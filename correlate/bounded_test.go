@@ -143,7 +143,7 @@ var letGo = map[string]*event.AnomalySpec{
 	"launches-without-work": &anomalyEvicted, "work-without-launch": &anomalyEvicted, "work-of-one-launch": &anomalyEvicted,
 	"ranges-open": &anomalyEvicted, "ranges-async": &anomalyEvicted, "ranges-threads": &anomalyEvicted, "tracks": &anomalyEvicted,
 	"interrupts": &anomalyEvicted,
-	"threads": &anomalyThreadLetGo, "ioctls-whole": &anomalyThreadLetGo, "switches": &anomalyThreadLetGo,
+	"threads":    &anomalyThreadLetGo, "ioctls-whole": &anomalyThreadLetGo, "switches": &anomalyThreadLetGo,
 	"threads-loose": &anomalyProcessLetGo, "processes": &anomalyProcessLetGo, "processes-told": &anomalyProcessLetGo, "programs": &anomalyProcessLetGo,
 	"rings": &anomalyRingLetGo, "jobs-undone": &anomalyRingLetGo,
 	"devices": &anomalyDeviceLetGo, "devices-told": &anomalyDeviceLetGo, "gaps": &anomalyDeviceLetGo,

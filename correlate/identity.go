@@ -173,10 +173,10 @@ func (x *idTracker) lookup(ev *event.Event, tid int32) *thread {
 // idleThread returns the pseudo thread of a CPU's idle loop: thread 0 is on
 // every CPU at once.
 func (x *idTracker) idleThread(cpu int32) *thread {
-	t := x.idle[cpu]
-	if t == nil && len(x.idle) >= maxCPUs {
+	if cpu >= maxCPUs {
 		return x.none
 	}
+	t := x.idle[cpu]
 	if t == nil {
 		t = x.newLoose(nil)
 		x.idle[cpu] = t
