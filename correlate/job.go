@@ -33,6 +33,7 @@ type job struct {
 	bridgeRun          bool
 	bridgeRuns         int64
 	closing, given     bool
+	out                bool // given, and nothing of its row is needed any more
 	reused, evicted    bool
 	doneNamed          bool // the done event has the fence's context:seqno
 	accounted          bool

@@ -183,6 +183,7 @@ func (x *jobTracker) settleDevice(j *job) {
 
 // letGo ends what refers to the job; a gap may still look at it.
 func (x *jobTracker) letGo(j *job) {
+	j.out = true // before that a gap that settles may not take it back
 	x.e.ring.leave(j)
 	for _, f := range []*fence{j.fin, j.hw, j.sched} {
 		if f != nil && f.job == j {
@@ -194,7 +195,7 @@ func (x *jobTracker) letGo(j *job) {
 
 // recycle takes a job back once its row is given and no gap needs it.
 func (x *jobTracker) recycle(j *job) {
-	if !j.given || j.refs > 0 || j.inQueue {
+	if !j.out || j.refs > 0 || j.inQueue {
 		return
 	}
 	x.e.fence.unref(j.fin)

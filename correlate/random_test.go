@@ -27,6 +27,14 @@ func scramble(rnd func(n int) int, at event.Time) event.Event {
 			e.SetStr(f, append([]driverSpec{{origin: "drm_sched"}, {origin: "amdgpu"}}, driverSpecs...)[rnd(2+len(driverSpecs))].origin)
 			continue
 		}
+		if e.Kind == event.KindJobNote && f == event.FieldName {
+			e.SetStr(f, []string{event.NoteReady, event.NoteRetired, event.NoteCompleted, event.NoteTimedOut, event.NoteError, event.NoteRecovery, "xe_exec_queue_create"}[rnd(7)])
+			continue
+		}
+		if f == event.FieldDriver && rnd(3) == 0 {
+			e.SetStr(f, driverSpecs[rnd(len(driverSpecs))].origin)
+			continue
+		}
 		switch f.Spec().Type {
 		case event.TypeString, event.TypeText:
 			e.SetStr(f, []string{"gfx", "drm_sched", "amdgpu", "compute", "cuLaunchKernel"}[rnd(5)])
@@ -57,7 +65,10 @@ func randomEvents(seed uint64, n int) []event.Event {
 // TestRandomEvents: whatever comes, the engine ends, gives ids once and
 // densely, keeps to its lists, and gives the same rows again.
 func TestRandomEvents(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(21) {
+		if seed == 20 {
+			seed = 225 // a gap settled while the row of its job was being given
+		}
 		for _, o := range []Options{{}, {MaxOpen: 3, BatchRows: 7}} {
 			events := randomEvents(seed, 1500)
 			r, sum := collect(t, events, o)
@@ -157,6 +168,16 @@ func checkIDs(t *testing.T, r *Rows) {
 		if x.DeviceTimeNS.OK && (x.DeviceTimeNS.V < 0 || x.HWQueueNS.V < 0) {
 			t.Errorf("job %d: negative time %+v", x.ID, x)
 		}
+	}
+	for _, x := range r.JobEvents {
+		hit("job event", "jobs", x.JobID)
+	}
+	for _, x := range r.Resets {
+		hit("reset", "jobs", x.JobID)
+		hit("reset", "devices", x.DeviceID)
+	}
+	for _, x := range r.IRQs {
+		hit("interrupt", "devices", x.DeviceID)
 	}
 	for _, x := range r.APICalls {
 		hit("api call", "api_calls", x.ParentID)
