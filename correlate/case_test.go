@@ -70,11 +70,14 @@ func readCase(t *testing.T, file string) testCase {
 			}
 			c.o.MaxOpen = n
 		case section == "events":
-			e, err := parseEvent(line)
+			times, step, rest := repeated(line)
+			e, err := parseEvent(rest)
 			if err != nil {
 				t.Fatalf("%s:%d: %v", file, n+1, err)
 			}
-			c.events = append(c.events, e)
+			for i := range times {
+				c.events = append(c.events, later(e, event.Time(i)*step))
+			}
 		case section == "expect":
 			c.expect = append(c.expect, line)
 		default:
@@ -82,6 +85,27 @@ func readCase(t *testing.T, file string) testCase {
 		}
 	}
 	return c
+}
+
+// repeated takes "429*2" off a line: so often, each time so much later.
+func repeated(line string) (times int, step event.Time, rest string) {
+	head, rest, _ := strings.Cut(line, " ")
+	a, b, ok := strings.Cut(head, "*")
+	n, err1 := strconv.Atoi(a)
+	d, err2 := strconv.Atoi(b)
+	if !ok || err1 != nil || err2 != nil {
+		return 1, 0, line
+	}
+	return n, event.Time(d), rest
+}
+
+// later is an event that happens later, with its begin.
+func later(e event.Event, by event.Time) event.Event {
+	e.Time += by
+	if s := e.TimeOf(event.FieldStart); s.Known() {
+		e.SetTime(event.FieldStart, s+by)
+	}
+	return e
 }
 
 // parseEvent reads "TIME KIND name=value …".
