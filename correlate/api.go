@@ -1,8 +1,6 @@
 package correlate
 
 import (
-	"slices"
-
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpu"
 )
@@ -160,40 +158,6 @@ func (x *apiTracker) enter(ev *event.Event, t *thread) {
 	x.trim()
 }
 
-// trim closes the oldest open calls beyond the cap.
-func (x *apiTracker) trim() {
-	for x.nOpen > x.e.caps.Calls {
-		x.evict(x.oldest.t)
-	}
-}
-
-// evict closes the outermost call of a thread.
-func (x *apiTracker) evict(t *thread) {
-	x.e.count(&anomalyEvicted)
-	o := t.calls[0]
-	t.calls = slices.Delete(t.calls, 0, 1)
-	x.closed(o)
-	o.row.EndKind = endLost
-	x.e.unm.now("api_calls", o.row.ID, missExit, Evicted)
-	x.give(o, t)
-}
-
-// closed takes a call off the list of open ones.
-func (x *apiTracker) closed(c *call) {
-	if c.older != nil {
-		c.older.newer = c.newer
-	} else {
-		x.oldest = c.newer
-	}
-	if c.newer != nil {
-		c.newer.older = c.older
-	} else {
-		x.newest = c.older
-	}
-	c.older, c.newer, c.t = nil, nil, nil
-	x.nOpen--
-}
-
 // under puts a call into the innermost open one.
 func (x *apiTracker) under(c *call, t *thread) {
 	n := len(t.calls)
@@ -269,28 +233,6 @@ func (x *apiTracker) exitAlone(ev *event.Event, t *thread) {
 	x.under(c, t)
 	x.returned(c, ev, t)
 	x.e.unm.add(note{table: "api_calls", id: c.row.ID, link: missEnter, reason: NotRecorded, from: event.NoTime, to: ev.Time})
-	x.give(c, t)
-}
-
-// closeTop ends the innermost open call without its return.
-func (x *apiTracker) closeTop(t *thread, kind string, at event.Time) {
-	n := len(t.calls) - 1
-	c := t.calls[n]
-	t.calls = t.calls[:n]
-	x.closed(c)
-	c.row.EndKind = kind
-	switch kind {
-	case endEvicted:
-		x.e.count(&anomalyEvicted)
-		c.row.EndKind = endLost
-		x.e.unm.now("api_calls", c.row.ID, missExit, Evicted)
-	case endOpen:
-		x.e.unm.now("api_calls", c.row.ID, missExit, Open)
-	case endKilled:
-		x.e.unm.now("api_calls", c.row.ID, missExit, Killed)
-	default:
-		x.e.unm.add(note{table: "api_calls", id: c.row.ID, link: missExit, reason: NotRecorded, from: timeOr(c.row.StartNS), to: at})
-	}
 	x.give(c, t)
 }
 
@@ -379,25 +321,3 @@ func doorbell(api string) bool {
 
 // submits reports whether launches of the process were seen to make ioctls.
 func (p *process) submits() bool { return p != nil && p.launchIoctls }
-
-func (x *apiTracker) threadEnds(t *thread, kind string) {
-	for len(t.calls) > 0 {
-		x.closeTop(t, kind, x.e.now)
-	}
-	if kind == endEvicted {
-		t.done.cut(x.e, t)
-	}
-	t.done.flush(x, t)
-	x.settleRecents(t)
-}
-
-func (x *apiTracker) finish() {
-	for t := range x.e.ids.each {
-		t.done.flush(x, t)
-		for len(t.calls) > 0 {
-			x.closeTop(t, endOpen, x.e.now)
-		}
-		x.settleRecents(t)
-		x.e.flushFull()
-	}
-}
