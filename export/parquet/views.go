@@ -20,9 +20,12 @@ const viewsHead = viewsMark + `: run this file in DuckDB.
 --   .read /data/run.parquet/views.sql
 --
 -- The variable belongs to the session: set it again when a database that keeps
--- these views is opened later.
+-- these views is opened later. The views are of one run, as ids are; setting the
+-- variable to another run's directory turns all of them to that run.
 
-CREATE OR REPLACE MACRO gpurec_file(name) AS coalesce(getvariable('gpurec_dir'), '.') || '/' || name || '.parquet';
+CREATE OR REPLACE MACRO gpurec_file(name) AS CASE
+  WHEN contains(coalesce(getvariable('gpurec_dir'), '.'), '*') THEN error('gpurec_dir names many runs, and ids are those of a run: set it to one directory, or read tables across runs as docs/fleet.md says')
+  ELSE coalesce(getvariable('gpurec_dir'), '.') || '/' || name || '.parquet' END;
 
 -- The tables.
 `
@@ -36,7 +39,7 @@ func viewsSQL() string {
 	var b strings.Builder
 	b.WriteString(viewsHead)
 	for _, t := range correlate.Tables {
-		fmt.Fprintf(&b, "CREATE OR REPLACE VIEW %s AS SELECT * FROM read_parquet(gpurec_file('%[1]s'));\n", t.Name)
+		fmt.Fprintf(&b, "CREATE OR REPLACE VIEW %s AS SELECT * FROM read_parquet(gpurec_file('%[1]s'), hive_partitioning = false);\n", t.Name)
 	}
 	b.WriteByte('\n')
 	b.WriteString(derivedViews)

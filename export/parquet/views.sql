@@ -7,7 +7,7 @@
 -- 0 and 600 (CUDA_ERROR_NOT_READY, which only says "not yet").
 CREATE OR REPLACE VIEW api_summary AS
 WITH inner_ns AS (
-  SELECT parent_id AS id, sum(dur_ns)::BIGINT AS ns FROM api_calls WHERE parent_id IS NOT NULL GROUP BY parent_id
+  SELECT parent_id AS id, sum(dur_ns)::BIGINT AS ns FROM api_calls WHERE parent_id IS NOT NULL AND same_as_id IS NULL GROUP BY parent_id
 )
 SELECT c.api, c.base_name AS name, count(*) AS calls,
   count(*) FILTER (c.end_kind NOT IN ('returned', 'not_probed')) AS not_returned,
@@ -19,6 +19,7 @@ SELECT c.api, c.base_name AS name, count(*) AS calls,
   quantile_disc(c.dur_ns, 0.99) FILTER (c.dur_ns >= 0) AS p99_ns,
   max(c.dur_ns) AS max_ns
 FROM api_calls c LEFT JOIN inner_ns i ON i.id = c.id
+WHERE c.same_as_id IS NULL
 GROUP BY c.api, c.base_name
 ORDER BY total_ns DESC NULLS LAST, calls DESC, name;
 
@@ -26,7 +27,7 @@ ORDER BY total_ns DESC NULLS LAST, calls DESC, name;
 -- time in outermost calls.
 CREATE OR REPLACE VIEW api_time_by_name AS
 WITH outermost AS (
-  SELECT process_id, sum(dur_ns)::BIGINT AS ns FROM api_calls WHERE parent_id IS NULL GROUP BY process_id
+  SELECT process_id, sum(dur_ns)::BIGINT AS ns FROM api_calls WHERE parent_id IS NULL AND same_as_id IS NULL GROUP BY process_id
 )
 SELECT c.process_id, any_value(c.pid) AS pid, any_value(p.name) AS process, c.base_name AS name, count(*) AS calls,
   sum(c.dur_ns)::BIGINT AS total_ns,
@@ -34,6 +35,7 @@ SELECT c.process_id, any_value(c.pid) AS pid, any_value(p.name) AS process, c.ba
 FROM api_calls c
   LEFT JOIN processes p ON p.id = c.process_id
   LEFT JOIN outermost o ON o.process_id IS NOT DISTINCT FROM c.process_id
+WHERE c.same_as_id IS NULL
 GROUP BY c.process_id, c.base_name
 ORDER BY total_ns DESC NULLS LAST, calls DESC, name;
 
@@ -127,19 +129,19 @@ GROUP BY device_id, ring, cause, submitter_was
 ORDER BY total_ns DESC NULLS LAST, device_id, ring, cause, submitter_was;
 
 -- How many jobs each ring has waiting (queued, not yet handed to the hardware)
--- and running (handed over, not done) after each change. A job whose done was not
--- seen leaves with the signal of its finished fence.
+-- and running (handed over, not done) after each change. A job that shows no
+-- done leaves when its finished fence signals; one whose end was lost, with its
+-- last known moment.
 CREATE OR REPLACE VIEW queue_depth_over_time AS
-WITH jobs AS (
-  SELECT device_id, ring, queued_ns, run_ns, coalesce(done_ns, finished_ns) AS done_ns FROM jobs
-), steps AS (
-  SELECT device_id, ring, coalesce(queued_ns, run_ns) AS ts_ns, CASE WHEN queued_ns IS NULL THEN 0 ELSE 1 END AS waiting, CASE WHEN queued_ns IS NULL THEN 1 ELSE 0 END AS running
+WITH ends AS (
+  SELECT device_id, ring, queued_ns, run_ns, coalesce(done_ns, finished_ns, CASE WHEN end_kind IN ('lost', 'killed') THEN coalesce(run_ns, queued_ns) END) AS end_ns
   FROM jobs WHERE queued_ns IS NOT NULL OR run_ns IS NOT NULL
+), steps AS (
+  SELECT device_id, ring, coalesce(queued_ns, run_ns) AS ts_ns, CASE WHEN queued_ns IS NULL THEN 0 ELSE 1 END AS waiting, CASE WHEN queued_ns IS NULL THEN 1 ELSE 0 END AS running FROM ends
   UNION ALL
-  SELECT device_id, ring, run_ns, -1, 1 FROM jobs WHERE queued_ns IS NOT NULL AND run_ns IS NOT NULL
+  SELECT device_id, ring, run_ns, -1, 1 FROM ends WHERE queued_ns IS NOT NULL AND run_ns IS NOT NULL
   UNION ALL
-  SELECT device_id, ring, done_ns, CASE WHEN run_ns IS NULL THEN -1 ELSE 0 END, CASE WHEN run_ns IS NULL THEN 0 ELSE -1 END
-  FROM jobs WHERE done_ns IS NOT NULL AND (queued_ns IS NOT NULL OR run_ns IS NOT NULL)
+  SELECT device_id, ring, end_ns, CASE WHEN run_ns IS NULL THEN -1 ELSE 0 END, CASE WHEN run_ns IS NULL THEN 0 ELSE -1 END FROM ends WHERE end_ns IS NOT NULL
 ), net AS (
   SELECT device_id, ring, ts_ns, sum(waiting) AS waiting, sum(running) AS running FROM steps GROUP BY device_id, ring, ts_ns
 )
@@ -203,11 +205,79 @@ ORDER BY events_lost DESC NULLS LAST, l.stream, l.cpu;
 -- What follows are the figures of gpurec report (docs/report.md), one view for
 -- each list of its JSON.
 
+-- The times between two submissions of a process: of jobs to a ring (jobs), or,
+-- in a log without jobs, of outermost calls that put work on GPUs (api_calls).
+CREATE OR REPLACE VIEW report_submission_intervals AS
+WITH submitted AS (
+  SELECT 'jobs' AS measured_by, device_id, ring, process_id, id, queued_ns AS ts_ns FROM jobs WHERE queued_ns IS NOT NULL
+  UNION ALL
+  SELECT 'api_calls', NULL, NULL, process_id, id, start_ns FROM api_calls
+  WHERE class IN ('launch', 'graph_launch', 'memcpy', 'memset', 'collective', 'submit') AND parent_id IS NULL AND same_as_id IS NULL AND start_ns IS NOT NULL
+    AND (SELECT count(*) FROM jobs) = 0
+), pairs AS (
+  SELECT measured_by, device_id, ring, process_id, id AS row_id, ts_ns AS end_ns, lag(ts_ns) OVER (PARTITION BY measured_by, device_id, ring, process_id ORDER BY ts_ns, id) AS start_ns FROM submitted
+)
+SELECT *, end_ns - start_ns AS ns FROM pairs WHERE start_ns IS NOT NULL
+ORDER BY measured_by, device_id, ring, process_id, start_ns, end_ns;
+
+CREATE OR REPLACE MACRO report_regularity(intervals) AS TABLE
+WITH m AS (
+  SELECT *, quantile_disc(ns, 0.5) OVER (PARTITION BY measured_by, device_id, ring, process_id) AS p50 FROM query_table(intervals)
+), late AS (
+  SELECT *, greatest(p50 * 150 // 100, p50 + 1000000) AS threshold,
+    start_ns - lag(start_ns) OVER (PARTITION BY measured_by, device_id, ring, process_id ORDER BY start_ns) AS distance
+  FROM m WHERE ns >= greatest(p50 * 150 // 100, p50 + 1000000)
+), period AS (
+  SELECT measured_by, device_id, ring, process_id, count(*) AS outliers, sum(ns - p50)::BIGINT AS excess, quantile_disc(distance, 0.5) AS period FROM late GROUP BY ALL
+), near AS (
+  SELECT l.measured_by, l.device_id, l.ring, l.process_id, 3 * count(*) FILTER (5 * abs(distance - period) <= period) >= 2 * count(distance) AS periodic
+  FROM late l JOIN period p ON l.measured_by = p.measured_by AND l.device_id IS NOT DISTINCT FROM p.device_id AND l.ring IS NOT DISTINCT FROM p.ring AND l.process_id IS NOT DISTINCT FROM p.process_id
+  GROUP BY ALL
+), every AS (
+  SELECT measured_by, device_id, ring, process_id, count(*) AS interval_count, any_value(greatest(p50 * 150 // 100, p50 + 1000000)) AS outlier_threshold_ns FROM m GROUP BY ALL
+)
+SELECT e.*, coalesce(p.outliers, 0) AS outliers, coalesce(p.excess, 0) AS outlier_excess_ns,
+  CASE WHEN p.outliers >= 3 THEN p.period END AS outlier_period_ns, coalesce(p.outliers >= 3 AND n.periodic, false) AS outlier_periodic
+FROM every e
+  LEFT JOIN period p ON e.measured_by = p.measured_by AND e.device_id IS NOT DISTINCT FROM p.device_id AND e.ring IS NOT DISTINCT FROM p.ring AND e.process_id IS NOT DISTINCT FROM p.process_id
+  LEFT JOIN near n ON e.measured_by = n.measured_by AND e.device_id IS NOT DISTINCT FROM n.device_id AND e.ring IS NOT DISTINCT FROM n.ring AND e.process_id IS NOT DISTINCT FROM n.process_id
+ORDER BY interval_count DESC, e.measured_by, e.device_id, e.ring, e.process_id;
+
+-- How regularly processes submit. An outlier reaches 1.5 medians and 1 ms more
+-- than one; period is the median distance of outliers, from three of them on.
+CREATE OR REPLACE VIEW report_submissions AS
+SELECT * FROM report_regularity('report_submission_intervals');
+
+-- Where more than a tenth of the intervals are outliers, or the median is below
+-- 1 ms (and so the threshold below 2), submissions come in bursts (frames,
+-- steps), which the outliers part: the times between their begins.
+CREATE OR REPLACE VIEW report_burst_intervals AS
+WITH keys AS (
+  SELECT * FROM report_submissions WHERE outliers > 0 AND (10 * outliers > interval_count OR outlier_threshold_ns < 2000000)
+), begins AS (
+  SELECT i.measured_by, i.device_id, i.ring, i.process_id, i.start_ns, i.end_ns, i.ns >= k.outlier_threshold_ns AS late,
+    row_number() OVER (PARTITION BY i.measured_by, i.device_id, i.ring, i.process_id ORDER BY i.start_ns, i.end_ns) AS nth
+  FROM report_submission_intervals i JOIN keys k
+    ON i.measured_by = k.measured_by AND i.device_id IS NOT DISTINCT FROM k.device_id AND i.ring IS NOT DISTINCT FROM k.ring AND i.process_id IS NOT DISTINCT FROM k.process_id
+), times AS (
+  SELECT measured_by, device_id, ring, process_id, start_ns AS t FROM begins WHERE nth = 1
+  UNION ALL SELECT measured_by, device_id, ring, process_id, end_ns FROM begins WHERE late
+), pairs AS (
+  SELECT measured_by, device_id, ring, process_id, lag(t) OVER (PARTITION BY measured_by, device_id, ring, process_id ORDER BY t) AS start_ns, t AS end_ns FROM times
+)
+SELECT *, end_ns - start_ns AS ns FROM pairs WHERE start_ns IS NOT NULL
+ORDER BY measured_by, device_id, ring, process_id, start_ns, end_ns;
+
+-- How regularly bursts come, as in report_submissions.
+CREATE OR REPLACE VIEW report_bursts AS
+SELECT * FROM report_regularity('report_burst_intervals');
+
 -- Every duration of which the report gives a distribution. measure says which;
 -- the columns that its lines are told apart by are set, the others are NULL.
 CREATE OR REPLACE VIEW report_values AS
 SELECT 'ring.submit_latency' AS measure, NULL::BIGINT AS process_id, device_id, ring, NULL::VARCHAR AS family, NULL::VARCHAR AS name, NULL::VARCHAR AS role, id, submit_latency_ns AS ns FROM jobs
 UNION ALL SELECT 'ring.queue_delay', NULL, device_id, ring, NULL, NULL, NULL, id, queue_delay_ns FROM jobs
+UNION ALL SELECT 'ring.dependency_wait', NULL, device_id, ring, NULL, NULL, NULL, id, dependency_wait_ns FROM jobs
 UNION ALL SELECT 'ring.hw_queue', NULL, device_id, ring, NULL, NULL, NULL, id, hw_queue_ns FROM jobs
 UNION ALL SELECT 'ring.device_time', NULL, device_id, ring, NULL, NULL, NULL, id, device_time_ns FROM jobs
 UNION ALL SELECT 'ring.signal_latency', NULL, device_id, ring, NULL, NULL, NULL, id, finished_ns - done_ns FROM jobs
@@ -219,8 +289,9 @@ UNION ALL SELECT 'api.time', NULL, NULL, NULL, api, base_name, NULL, id, dur_ns 
 UNION ALL SELECT 'ioctl.time', NULL, NULL, NULL, driver, name, role, id, dur_ns FROM ioctls
 UNION ALL SELECT 'fence_wait.time', NULL, NULL, NULL, NULL, NULL, NULL, id, wait_ns FROM fence_waits
 UNION ALL SELECT 'fence_wait.wake', NULL, NULL, NULL, NULL, NULL, NULL, id, wake_ns FROM fence_waits
-UNION ALL SELECT 'submission.interval', process_id, device_id, ring, NULL, NULL, NULL, NULL,
-  queued_ns - lag(queued_ns) OVER (PARTITION BY device_id, ring, process_id ORDER BY queued_ns) FROM jobs WHERE queued_ns IS NOT NULL;
+UNION ALL SELECT 'interrupt.time', NULL, device_id, NULL, driver, name, NULL, NULL, end_ns - start_ns FROM irqs WHERE device_id IS NOT NULL OR driver IS NOT NULL
+UNION ALL SELECT 'submission.interval', process_id, device_id, ring, measured_by, NULL, NULL, NULL, ns FROM report_submission_intervals
+UNION ALL SELECT 'burst.interval', process_id, device_id, ring, measured_by, NULL, NULL, NULL, ns FROM report_burst_intervals;
 
 -- The distributions. max_id is the row with the greatest value, the first of them.
 CREATE OR REPLACE VIEW report_stats AS
@@ -238,7 +309,7 @@ SELECT measure, process_id, device_id, ring, family, name, role, count(*) AS row
   count(*) FILTER (ns < 0) AS negative
 FROM v
 GROUP BY measure, process_id, device_id, ring, family, name, role
-ORDER BY measure, sum_ns DESC;
+ORDER BY measure, sum_ns DESC, process_id, device_id, ring, family, name, role;
 
 -- Their histograms: 0 alone, then doublings; to_ns is not in the bucket.
 CREATE OR REPLACE VIEW report_histograms AS
@@ -252,7 +323,7 @@ FROM b
 GROUP BY measure, process_id, device_id, ring, family, name, role, bits
 ORDER BY measure, process_id, device_id, ring, family, name, role, from_ns;
 
--- The run: its extent, and the resolution of its times.
+-- The run: its extent (span_ns, NULL if it has none), and the resolution of its times.
 CREATE OR REPLACE VIEW report_run AS
 WITH times AS (
   SELECT unnest([queued_ns, run_ns, done_ns, finished_ns]) AS t FROM jobs
@@ -268,7 +339,8 @@ WITH times AS (
 ), run AS (
   SELECT max(value) FILTER (key = 'start_ns')::BIGINT AS start_ns, max(value) FILTER (key = 'end_ns')::BIGINT AS end_ns FROM metadata
 )
-SELECT start_ns, end_ns, (SELECT CASE WHEN count(t) > 0 AND count(t) FILTER (t % 1000 <> 0) = 0 THEN 1000 ELSE 1 END FROM times) AS time_resolution_ns
+SELECT start_ns, end_ns, CASE WHEN end_ns::HUGEINT - start_ns BETWEEN 1 AND 9223372036854775807 THEN (end_ns::HUGEINT - start_ns)::BIGINT END AS span_ns,
+  (SELECT CASE WHEN count(t) > 0 AND count(t) FILTER (t % 1000 <> 0) = 0 THEN 1000 ELSE 1 END FROM times) AS time_resolution_ns
 FROM run WHERE start_ns IS NOT NULL;
 
 -- Rings: how their jobs ended, how busy they were.
@@ -277,14 +349,29 @@ WITH ends AS (
   SELECT device_id, ring,
     count(*) FILTER (queued_ns IS NOT NULL AND run_ns IS NULL AND end_kind IN ('killed', 'open')) AS never_ran_jobs,
     count(*) FILTER (run_ns IS NOT NULL AND done_ns IS NULL AND end_kind = 'open') AS unfinished_jobs,
-    count(*) FILTER (error <> 0) AS failed_jobs, count(*) FILTER (runs > 1) AS rerun_jobs
+    count(*) FILTER (error <> 0) AS failed_jobs, count(*) FILTER (runs > 1) AS rerun_jobs,
+    count(*) FILTER (fate = 'guilty') AS guilty_jobs, count(*) FILTER (fate = 'cancelled') AS cancelled_jobs
   FROM jobs GROUP BY device_id, ring
+), depth AS (
+  SELECT device_id, ring, max(waiting) AS waiting, max(running) AS running FROM queue_depth_over_time GROUP BY device_id, ring
 )
-SELECT e.*, coalesce(r.jobs, 0) AS jobs, coalesce(r.done, 0) AS done, coalesce(r.max_backlog, 0) AS max_backlog_jobs,
+SELECT e.*, greatest(coalesce(d.waiting, 0), 0) AS max_queued_jobs, greatest(coalesce(d.running, 0), 0) AS max_in_flight_jobs, coalesce(r.jobs, 0) AS jobs, coalesce(r.done, 0) AS done, coalesce(r.max_backlog, 0) AS max_backlog_jobs,
   coalesce(r.busy_ns, 0) AS busy_ns, coalesce(r.idle_ns, 0) AS idle_ns,
   coalesce(r.busy_ns, 0) / nullif(coalesce(r.busy_ns, 0) + coalesce(r.idle_ns, 0), 0)::DOUBLE AS busy_ratio
-FROM ends e LEFT JOIN rings r ON r.device_id IS NOT DISTINCT FROM e.device_id AND r.ring IS NOT DISTINCT FROM e.ring
+FROM ends e
+  LEFT JOIN rings r ON r.device_id IS NOT DISTINCT FROM e.device_id AND r.ring IS NOT DISTINCT FROM e.ring
+  LEFT JOIN depth d ON d.device_id IS NOT DISTINCT FROM e.device_id AND d.ring IS NOT DISTINCT FROM e.ring
 ORDER BY e.device_id, e.ring;
+
+-- How long each ring had how many jobs queued or in flight, between its first
+-- and last change; 64 stands for so many and more.
+CREATE OR REPLACE VIEW report_backlog AS
+WITH spans AS (
+  SELECT device_id, ring, depth, lead(ts_ns) OVER (PARTITION BY device_id, ring ORDER BY ts_ns) - ts_ns AS ns FROM queue_depth_over_time
+)
+SELECT device_id, ring, greatest(least(depth, 64), 0) AS jobs, sum(ns)::BIGINT AS ns
+FROM spans WHERE ns IS NOT NULL GROUP BY ALL
+ORDER BY device_id, ring, jobs;
 
 -- Why rings, and GPUs without rings (ring NULL), stood idle.
 CREATE OR REPLACE VIEW report_idle_causes AS
@@ -297,67 +384,6 @@ CREATE OR REPLACE VIEW report_submitter_was AS
 SELECT device_id, ring, regexp_replace(submitter_was, ' \d+:\d+', '', 'g') AS what, count(*) AS count, sum(end_ns - start_ns)::BIGINT AS sum_ns
 FROM idle_gaps WHERE cause = 'nothing_submitted' GROUP BY ALL
 ORDER BY device_id, ring, sum_ns DESC, what;
-
--- The times between two submissions of a process to a ring.
-CREATE OR REPLACE VIEW report_submission_intervals AS
-WITH s AS (
-  SELECT device_id, ring, process_id, id AS job_id, queued_ns AS end_ns,
-    lag(queued_ns) OVER (PARTITION BY device_id, ring, process_id ORDER BY queued_ns, id) AS start_ns
-  FROM jobs WHERE queued_ns IS NOT NULL
-)
-SELECT *, end_ns - start_ns AS ns FROM s WHERE start_ns IS NOT NULL
-ORDER BY device_id, ring, process_id, start_ns, end_ns;
-
-CREATE OR REPLACE MACRO report_regularity(intervals) AS TABLE
-WITH m AS (
-  SELECT *, quantile_disc(ns, 0.5) OVER (PARTITION BY device_id, ring, process_id) AS p50 FROM query_table(intervals)
-), late AS (
-  SELECT *, greatest(p50 * 150 // 100, p50 + 1000000) AS threshold,
-    start_ns - lag(start_ns) OVER (PARTITION BY device_id, ring, process_id ORDER BY start_ns) AS distance
-  FROM m WHERE ns >= greatest(p50 * 150 // 100, p50 + 1000000)
-), period AS (
-  SELECT device_id, ring, process_id, count(*) AS outliers, sum(ns - p50)::BIGINT AS excess, quantile_disc(distance, 0.5) AS period FROM late GROUP BY ALL
-), near AS (
-  SELECT l.device_id, l.ring, l.process_id, 3 * count(*) FILTER (5 * abs(distance - period) <= period) >= 2 * count(distance) AS periodic
-  FROM late l JOIN period p ON l.device_id IS NOT DISTINCT FROM p.device_id AND l.ring IS NOT DISTINCT FROM p.ring AND l.process_id IS NOT DISTINCT FROM p.process_id
-  GROUP BY ALL
-), every AS (
-  SELECT device_id, ring, process_id, count(*) AS interval_count, any_value(greatest(p50 * 150 // 100, p50 + 1000000)) AS outlier_threshold_ns FROM m GROUP BY ALL
-)
-SELECT e.*, coalesce(p.outliers, 0) AS outliers, coalesce(p.excess, 0) AS outlier_excess_ns,
-  CASE WHEN p.outliers >= 3 THEN p.period END AS outlier_period_ns, coalesce(p.outliers >= 3 AND n.periodic, false) AS outlier_periodic
-FROM every e
-  LEFT JOIN period p ON e.device_id IS NOT DISTINCT FROM p.device_id AND e.ring IS NOT DISTINCT FROM p.ring AND e.process_id IS NOT DISTINCT FROM p.process_id
-  LEFT JOIN near n ON e.device_id IS NOT DISTINCT FROM n.device_id AND e.ring IS NOT DISTINCT FROM n.ring AND e.process_id IS NOT DISTINCT FROM n.process_id
-ORDER BY interval_count DESC, e.device_id, e.ring, e.process_id;
-
--- How regularly processes submit. An outlier reaches 1.5 medians and 1 ms more
--- than one; period is the median distance of outliers, from three of them on.
-CREATE OR REPLACE VIEW report_submissions AS
-SELECT * FROM report_regularity('report_submission_intervals');
-
--- Where more than a tenth of the intervals are outliers, submissions come in
--- bursts (frames, steps), which the outliers part: the times between their begins.
-CREATE OR REPLACE VIEW report_burst_intervals AS
-WITH keys AS (
-  SELECT * FROM report_submissions WHERE 10 * outliers > interval_count
-), begins AS (
-  SELECT i.device_id, i.ring, i.process_id, i.start_ns, i.end_ns, i.ns >= k.outlier_threshold_ns AS late,
-    row_number() OVER (PARTITION BY i.device_id, i.ring, i.process_id ORDER BY i.start_ns, i.end_ns) AS nth
-  FROM report_submission_intervals i JOIN keys k
-    ON i.device_id IS NOT DISTINCT FROM k.device_id AND i.ring IS NOT DISTINCT FROM k.ring AND i.process_id IS NOT DISTINCT FROM k.process_id
-), times AS (
-  SELECT device_id, ring, process_id, start_ns AS t FROM begins WHERE nth = 1
-  UNION ALL SELECT device_id, ring, process_id, end_ns FROM begins WHERE late
-), pairs AS (
-  SELECT device_id, ring, process_id, lag(t) OVER (PARTITION BY device_id, ring, process_id ORDER BY t) AS start_ns, t AS end_ns FROM times
-)
-SELECT *, end_ns - start_ns AS ns FROM pairs WHERE start_ns IS NOT NULL
-ORDER BY device_id, ring, process_id, start_ns, end_ns;
-
--- How regularly bursts come, as in report_submissions.
-CREATE OR REPLACE VIEW report_bursts AS
-SELECT * FROM report_regularity('report_burst_intervals');
 
 -- Work on GPUs, as device records and as jobs tell it.
 CREATE OR REPLACE VIEW report_work AS
@@ -409,7 +435,7 @@ ORDER BY self_ns DESC, process_id;
 -- Time of threads in outermost calls that wait by their nature.
 CREATE OR REPLACE VIEW report_blocking_threads AS
 SELECT process_id, tid, api, base_name AS name, count(*) AS calls, coalesce(sum(dur_ns) FILTER (dur_ns >= 0), 0)::BIGINT AS sum_ns,
-  coalesce(sum(dur_ns) FILTER (dur_ns >= 0), 0) / (SELECT nullif(end_ns - start_ns, 0)::DOUBLE FROM report_run) AS share_of_run_ratio
+  coalesce(sum(dur_ns) FILTER (dur_ns >= 0), 0) / (SELECT span_ns::DOUBLE FROM report_run) AS share_of_run_ratio
 FROM api_calls WHERE blocking AND parent_id IS NULL AND same_as_id IS NULL GROUP BY process_id, tid, api, base_name
 ORDER BY sum_ns DESC, process_id, tid, name, api;
 
@@ -424,6 +450,24 @@ CREATE OR REPLACE VIEW report_failed_ioctls AS
 SELECT driver, name, role, errno, status, count(*) AS count, min(start_ns) AS first_ns, max(start_ns) AS last_ns
 FROM ioctls WHERE errno <> 0 OR status <> 0 GROUP BY driver, name, role, errno, status
 ORDER BY count DESC, name, errno, status;
+
+-- Interrupts of GPUs, by handler; their distributions are report_stats, measure
+-- interrupt.time.
+CREATE OR REPLACE VIEW report_interrupts AS
+SELECT device_id, driver, name, count(*) AS count, count(*) * 1e9 / (SELECT span_ns FROM report_run) AS per_second
+FROM irqs WHERE device_id IS NOT NULL OR driver IS NOT NULL GROUP BY device_id, driver, name
+ORDER BY count DESC, device_id, driver, name;
+
+-- Waits for fences that ended although no signal of the fence had been seen.
+CREATE OR REPLACE VIEW report_waits AS
+SELECT count(*) AS fence_waits, count(*) FILTER (timed_out) AS fence_waits_timed_out,
+  coalesce(sum(wait_ns) FILTER (timed_out), 0)::BIGINT AS timed_out_sum_ns, max(wait_ns) FILTER (timed_out) AS timed_out_max_ns
+FROM fence_waits HAVING count(*) > 0;
+
+-- Events lost, in how many gaps.
+CREATE OR REPLACE VIEW report_lost AS
+SELECT count(*) AS gaps, coalesce(sum(count), 0)::UBIGINT AS events, count(*) FILTER (count IS NULL) AS gaps_of_unknown_size
+FROM losses HAVING count(*) > 0;
 
 -- Resets by ring.
 CREATE OR REPLACE VIEW report_resets AS
@@ -450,3 +494,96 @@ WITH steps AS (
 SELECT c.*, coalesce(l.n, 0) AS live_at_end, coalesce(l.bytes, 0)::UBIGINT AS live_at_end_bytes
 FROM counted c LEFT JOIN left_over l ON l.source = c.source AND l.process_id IS NOT DISTINCT FROM c.process_id AND l.device_id IS NOT DISTINCT FROM c.device_id
 ORDER BY live_at_end_bytes DESC, maps DESC, source, process_id, device_id;
+
+-- What stands out: the findings of the report with their figures, each where
+-- its condition of docs/report.md holds. value is in unit; cost_ns is the time
+-- that it took, by which those of a level are ranked.
+CREATE OR REPLACE VIEW report_findings AS
+WITH run AS (
+  SELECT max(start_ns) AS start_ns, max(end_ns) AS end_ns, coalesce(max(span_ns), 0) AS span_ns FROM report_run
+), seen AS (
+  SELECT count(*) AS jobs, count(run_ns) > 0 AS run, count(done_ns) > 0 AS done FROM jobs
+), firsts AS (
+  SELECT device_id, ring,
+    arg_min(queued_ns, id) FILTER (queued_ns IS NOT NULL AND run_ns IS NULL AND end_kind IN ('killed', 'open')) AS never_ns,
+    count(*) FILTER (queued_ns IS NOT NULL AND run_ns IS NULL AND end_kind = 'killed') AS killed,
+    arg_min(run_ns, id) FILTER (run_ns IS NOT NULL AND done_ns IS NULL AND end_kind = 'open') AS unfinished_ns,
+    coalesce(max(device_time_ns) FILTER (device_time_ns >= 0), 0) AS longest_ns
+  FROM jobs GROUP BY device_id, ring
+), stuck AS (
+  SELECT r.*, f.never_ns, f.killed, run.end_ns - f.unfinished_ns AS ran_ns, f.longest_ns, run.end_ns
+  FROM report_rings r JOIN firsts f ON f.device_id IS NOT DISTINCT FROM r.device_id AND f.ring IS NOT DISTINCT FROM r.ring, run
+), timeouts AS (
+  SELECT driver, name, role, errno, status, count(*) AS n, max(coalesce(dur_ns, 0)) AS longest_ns
+  FROM ioctls WHERE role = 'wait' AND errno IN (62, 110) GROUP BY ALL
+), causes AS (
+  SELECT device_id, ring, sum(sum_ns)::BIGINT AS sum_ns, coalesce(sum(sum_ns) FILTER (cause <> 'nothing_submitted'), 0)::BIGINT AS queued_ns
+  FROM report_idle_causes GROUP BY device_id, ring
+), idle AS (
+  SELECT c.device_id, c.ring, c.queued_ns, coalesce(r.busy_ns, 0) AS ring_busy_ns,
+    CASE WHEN c.ring IS NULL AND coalesce(r.jobs, 0) = 0 THEN c.sum_ns ELSE coalesce(r.idle_ns, 0) END AS idle_ns,
+    CASE WHEN c.ring IS NULL AND coalesce(r.jobs, 0) = 0 THEN coalesce(d.busy_ns, 0) ELSE coalesce(r.busy_ns, 0) END AS busy_ns
+  FROM causes c
+    LEFT JOIN rings r ON r.device_id IS NOT DISTINCT FROM c.device_id AND r.ring IS NOT DISTINCT FROM c.ring
+    LEFT JOIN report_devices d ON d.measured_by = 'gpu_activities' AND d.device_id IS NOT DISTINCT FROM c.device_id
+), asked AS (
+  SELECT i.*, CASE WHEN EXISTS (FROM rings o WHERE o.device_id IS NOT DISTINCT FROM i.device_id AND coalesce(o.busy_ns, 0) > i.ring_busy_ns) THEN i.queued_ns ELSE i.idle_ns END AS asked_ns
+  FROM idle i
+), rhythm AS (
+  SELECT s.measured_by, s.device_id, s.ring, s.process_id, coalesce(b.interval_count, 0) >= 20 AS of_bursts,
+    s.outlier_threshold_ns < 2000000 AND s.outlier_periodic AS of_frames,
+    CASE WHEN of_bursts THEN b.interval_count ELSE s.interval_count END AS n,
+    CASE WHEN of_bursts THEN b.outliers ELSE s.outliers END AS outliers,
+    CASE WHEN of_bursts THEN b.outlier_excess_ns ELSE s.outlier_excess_ns END AS excess_ns
+  FROM report_submissions s
+    LEFT JOIN report_bursts b ON b.measured_by = s.measured_by AND b.device_id IS NOT DISTINCT FROM s.device_id AND b.ring IS NOT DISTINCT FROM s.ring AND b.process_id IS NOT DISTINCT FROM s.process_id
+), enqueues AS (
+  SELECT count(*) AS n, sum(dur_ns)::BIGINT AS sum_ns FROM api_calls
+  WHERE class IN ('launch', 'graph_launch', 'memcpy', 'memset', 'collective', 'submit') AND NOT coalesce(blocking, false) AND parent_id IS NULL AND same_as_id IS NULL AND dur_ns >= 1000000
+), balance AS (
+  SELECT measured_by, count(*) AS n, max(busy_ns) AS most_ns, min(busy_ns) AS least_ns FROM report_devices WHERE device_id IS NOT NULL GROUP BY measured_by
+), tops AS (
+  SELECT measured_by, count(*) AS n, sum(sum_ns)::BIGINT AS all_ns, max(sum_ns) AS top_ns FROM report_kernels GROUP BY measured_by
+), work AS (
+  SELECT sum(sum_ns)::BIGINT AS all_ns, coalesce(sum(sum_ns) FILTER (family = 'memcpy'), 0)::BIGINT AS copied_ns FROM report_stats WHERE measure = 'activity.time' AND family <> 'other'
+), clocks AS (
+  SELECT (SELECT count(*) FROM processes WHERE unaligned) + (SELECT count(*) FROM devices WHERE unaligned) AS n
+), found AS (
+  SELECT 'command_failed' AS rule, NULL::BIGINT AS device_id, NULL::VARCHAR AS ring, NULL::BIGINT AS process_id, value::DOUBLE AS value, 'count' AS unit, 0::BIGINT AS cost_ns
+  FROM metadata WHERE key = 'exit_status' AND value <> '0'
+  UNION ALL SELECT 'kernel_messages', NULL, NULL, NULL, count(*), 'count', 0 FROM log_lines HAVING count(*) > 0
+  UNION ALL SELECT 'resets', device_id, ring, NULL, count, 'count', 0 FROM report_resets
+  UNION ALL SELECT 'jobs_failed', device_id, ring, NULL, failed_jobs, 'count', 0 FROM report_rings WHERE failed_jobs > 0
+  UNION ALL SELECT 'jobs_never_ran', device_id, ring, NULL, never_ran_jobs, 'count', 0 FROM stuck, seen
+    WHERE never_ran_jobs > 0 AND seen.run AND (killed > 0 OR end_ns - never_ns >= 100000000)
+  UNION ALL SELECT 'jobs_unfinished', device_id, ring, NULL, unfinished_jobs, 'count', ran_ns FROM stuck, seen
+    WHERE unfinished_jobs > 0 AND seen.done AND ran_ns >= 1000000000 AND ran_ns > longest_ns
+  UNION ALL SELECT 'waits_timed_out', NULL, NULL, NULL, fence_waits_timed_out, 'count', timed_out_sum_ns FROM report_waits WHERE timed_out_max_ns >= 1000000
+  UNION ALL SELECT 'waits_timed_out', NULL, NULL, NULL, n, 'count', 0 FROM timeouts WHERE longest_ns >= 1000000
+  UNION ALL SELECT 'failed_ioctls', NULL, NULL, NULL, sum(count), 'count', 0 FROM report_failed_ioctls
+    WHERE NOT (coalesce(errno IN (4, 11), false) OR coalesce(errno IN (16, 62, 110) AND role = 'wait', false)) HAVING count(*) > 0
+  UNION ALL SELECT 'failed_calls', NULL, NULL, NULL, count(*), 'count', 0 FROM api_calls WHERE result NOT IN (0, 600) AND same_as_id IS NULL HAVING count(*) > 0
+  UNION ALL SELECT 'memory_left', device_id, NULL, process_id, live_at_end_bytes, 'bytes', 0 FROM report_memory WHERE live_at_end >= 16 AND live_at_end_bytes >= 1048576
+  UNION ALL SELECT 'ring_idle', device_id, ring, NULL, idle_ns / (idle_ns + busy_ns)::DOUBLE, 'ratio', idle_ns FROM asked WHERE asked_ns >= 1000000 AND asked_ns >= 0.2 * (idle_ns + busy_ns)::DOUBLE
+  UNION ALL SELECT 'stutter', device_id, ring, process_id, outliers, 'count', excess_ns FROM rhythm
+    WHERE (of_bursts OR NOT of_frames) AND n >= 20 AND outliers > 0 AND outliers <= 0.1 * n::DOUBLE AND excess_ns >= 5000000
+  UNION ALL SELECT 'queue_delay_tail', device_id, ring, NULL, p99_ns, 'ns', max_ns FROM report_stats
+    WHERE measure = 'ring.queue_delay' AND count >= 20 AND (p99_ns >= 5000000 AND p99_ns >= 10 * p50_ns OR max_ns >= 50000000 AND max_ns >= 50 * p50_ns)
+  UNION ALL SELECT 'blocking_call', NULL, NULL, process_id, share_of_run_ratio, 'ratio', sum_ns FROM report_blocking_threads WHERE share_of_run_ratio >= 0.5
+  UNION ALL SELECT 'slow_enqueue', NULL, NULL, NULL, n, 'count', sum_ns FROM enqueues, run WHERE n > 0 AND sum_ns >= 0.05 * span_ns::DOUBLE
+  UNION ALL SELECT 'slow_wakeup', NULL, NULL, NULL, p99_ns, 'ns', max_ns FROM report_stats WHERE measure = 'fence_wait.wake' AND p99_ns >= 2000000
+  UNION ALL SELECT 'gpu_imbalance', NULL, NULL, NULL, (most_ns - least_ns) / most_ns::DOUBLE, 'ratio', most_ns - least_ns FROM balance
+    WHERE n >= 2 AND most_ns > 0 AND most_ns - least_ns >= 0.2 * most_ns::DOUBLE
+  UNION ALL SELECT 'kernel_dominates', NULL, NULL, NULL, top_ns / all_ns::DOUBLE, 'ratio', top_ns FROM tops WHERE n >= 2 AND all_ns >= 10000000 AND top_ns >= 0.5 * all_ns::DOUBLE
+  UNION ALL SELECT 'copies_dominate', NULL, NULL, NULL, copied_ns / all_ns::DOUBLE, 'ratio', copied_ns FROM work WHERE all_ns >= 10000000 AND copied_ns >= 0.5 * all_ns::DOUBLE
+  UNION ALL SELECT 'lost_events', NULL, NULL, NULL, coalesce(sum(count), 0), 'count', 0 FROM losses HAVING count(*) > 0
+  UNION ALL SELECT 'clock_unaligned', NULL, NULL, NULL, n, 'count', 0 FROM clocks WHERE n > 0
+  UNION ALL SELECT 'clocks_apart', NULL, NULL, NULL, negative, 'count', 0 FROM report_stats WHERE measure = 'launch.delay' AND negative > 0
+  UNION ALL SELECT 'launches_without_records', NULL, NULL, NULL, count(*), 'count', 0 FROM unmatched WHERE src_table = 'api_calls' AND link = 'activity' AND (SELECT jobs FROM seen) = 0 HAVING count(*) > 0
+), levels AS (
+  SELECT *, CASE WHEN rule IN ('lost_events', 'clock_unaligned', 'clocks_apart', 'launches_without_records') THEN 'doubt'
+    WHEN rule IN ('ring_idle', 'stutter', 'queue_delay_tail', 'blocking_call', 'slow_enqueue', 'slow_wakeup', 'gpu_imbalance', 'kernel_dominates', 'copies_dominate') THEN 'slow' ELSE 'problem' END AS level
+  FROM found
+)
+SELECT rule, level, device_id, ring, process_id, value, unit, cost_ns FROM levels
+ORDER BY CASE level WHEN 'problem' THEN 0 WHEN 'slow' THEN 1 ELSE 2 END, cost_ns DESC, rule, device_id, ring, process_id;

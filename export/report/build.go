@@ -31,6 +31,8 @@ type Builder struct {
 	blocking           map[blockKey]*BlockingThread
 	ioctls             map[ioctlKey]*ioctlAcc
 	failed             map[failKey]*FailedIoctl
+	irqs               map[irqKey]*irqAcc
+	steps              int // of backlogs, that wait
 	waits              *dist
 	wake               *dist
 	timeouts           timeoutAcc
@@ -48,7 +50,7 @@ type Builder struct {
 
 // seen says which kinds of rows a log has, for what could not be known.
 type seen struct {
-	run, done, threads            bool
+	jobs, run, done, threads      bool
 	enqueues                      uint64 // calls that put work on a device, at the root
 	apiFamilies                   map[string]bool
 	slowEnqueues                  uint64
@@ -83,6 +85,7 @@ func NewBuilder(tool string) *Builder {
 		blocking:  map[blockKey]*BlockingThread{},
 		ioctls:    map[ioctlKey]*ioctlAcc{},
 		failed:    map[failKey]*FailedIoctl{},
+		irqs:      map[irqKey]*irqAcc{},
 		resets:    map[resetKey]*Resets{},
 		unmatched: map[Unmatched]uint64{},
 		devices:   map[correlate.ID]*correlate.Device{},
@@ -92,7 +95,7 @@ func NewBuilder(tool string) *Builder {
 			Tool: tool, Findings: []Finding{}, NotKnown: []NotKnown{}, Rings: []Ring{}, Submissions: []Submission{},
 			Devices: []DeviceWork{}, Processes: []ProcessWork{}, Kernels: []Kernel{}, Activities: []Activities{},
 			API: []API{}, APIProcesses: []APIProcess{}, Blocking: []BlockingThread{}, Ioctls: []Ioctl{},
-			FailedIoctls: []FailedIoctl{}, Resets: []Resets{}, Memory: []Memory{},
+			FailedIoctls: []FailedIoctl{}, Interrupts: []Interrupts{}, Resets: []Resets{}, Memory: []Memory{},
 			Unmatched: []Unmatched{}, Losses: []Loss{}, Anomalies: []Anomaly{},
 		},
 	}
@@ -129,6 +132,9 @@ func (b *Builder) Write(r *correlate.Rows) error {
 	}
 	for i := range r.Ioctls {
 		b.addIoctl(&r.Ioctls[i])
+	}
+	for i := range r.IRQs {
+		b.addIRQ(&r.IRQs[i])
 	}
 	for i := range r.FenceWaits {
 		b.addWait(&r.FenceWaits[i])
@@ -210,7 +216,14 @@ func (b *Builder) addTail(r *correlate.Rows) {
 	for i := range r.Losses {
 		l := &r.Losses[i]
 		b.lossStart, b.lossEnd = earlier(b.lossStart, l.StartNS), later(b.lossEnd, l.EndNS)
-		b.rep.Losses = append(b.rep.Losses, Loss{l.Stream, ptr(l.CPU), ptr(l.Count), l.Remedy})
+		t := &b.rep.Lost
+		t.Gaps++
+		if t.Events += l.Count.V; !l.Count.OK {
+			t.Unknown++
+		}
+		if len(b.rep.Losses) < maxKeys {
+			b.rep.Losses = append(b.rep.Losses, Loss{l.Stream, ptr(l.CPU), ptr(l.Count), l.Remedy})
+		}
 	}
 	for i := range r.Anomalies {
 		a := &r.Anomalies[i]
@@ -236,6 +249,7 @@ func (b *Builder) End(sum *correlate.Summary) error {
 	b.endWork()
 	b.endCalls()
 	b.endIoctls()
+	b.endIRQs()
 	b.endRest()
 	b.findings()
 	b.notKnown()
@@ -277,12 +291,13 @@ func ratio(part, whole int64) *float64 {
 	return &v
 }
 
-// get returns the value of a key; beyond maxKeys keys, that of other.
-func get[K comparable, V any](m map[K]*V, k, other K, make func() *V) *V {
+// get returns the value of a key; beyond maxKeys keys, that of other, which is counted.
+func get[K comparable, V any](capped *uint64, m map[K]*V, k, other K, make func() *V) *V {
 	if v := m[k]; v != nil {
 		return v
 	}
 	if len(m) >= maxKeys {
+		*capped++
 		k = other
 		if v := m[k]; v != nil {
 			return v
@@ -298,5 +313,5 @@ func (r *Report) span() int64 {
 	if r.StartNS == nil || *r.EndNS <= *r.StartNS {
 		return 0
 	}
-	return *r.EndNS - *r.StartNS
+	return max(*r.EndNS-*r.StartNS, 0) // extremes overflow
 }

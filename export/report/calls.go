@@ -27,7 +27,7 @@ func (b *Builder) addAPI(c *correlate.APICall) {
 	b.see(c.StartNS)
 	b.see(c.EndNS)
 	k := apiKey{c.API, c.BaseName}
-	a := get(b.api, k, apiKey{}, func() *apiAcc {
+	a := get(&b.rep.Capped, b.api, k, apiKey{}, func() *apiAcc {
 		return &apiAcc{API: API{API: k.api, Name: k.name, Class: c.Class, Blocking: ptr(c.Blocking)}, time: b.dists.get()}
 	})
 	a.Calls++
@@ -66,7 +66,7 @@ func (b *Builder) failedCall(c *correlate.APICall) {
 
 // threadTime sums time by process and, of calls that wait, by thread.
 func (b *Builder) threadTime(c *correlate.APICall) {
-	p := get(b.apiProcs, c.ProcessID, 0, func() *APIProcess { return &APIProcess{} })
+	p := get(&b.rep.Capped, b.apiProcs, c.ProcessID, 0, func() *APIProcess { return &APIProcess{} })
 	p.Calls++
 	if c.SelfNS.OK {
 		p.SelfNS += c.SelfNS.V
@@ -78,7 +78,7 @@ func (b *Builder) threadTime(c *correlate.APICall) {
 		return
 	}
 	k := blockKey{c.ProcessID, c.TID, c.API, c.BaseName}
-	t := get(b.blocking, k, blockKey{}, func() *BlockingThread {
+	t := get(&b.rep.Capped, b.blocking, k, blockKey{}, func() *BlockingThread {
 		return &BlockingThread{TID: ptr(c.TID), API: c.API, Name: c.BaseName, maxNS: -1}
 	})
 	t.Calls++
@@ -102,6 +102,9 @@ func (b *Builder) enqueue(c *correlate.APICall) {
 		return
 	}
 	s.enqueues++
+	if c.StartNS.OK {
+		b.submitted(submitKey{by: byCalls, process: c.ProcessID}, int64(c.StartNS.V))
+	}
 	if c.API != "" {
 		s.apiFamilies[c.API] = true
 	}

@@ -98,6 +98,63 @@ func TestStutterOfBursts(t *testing.T) {
 	}
 }
 
+// frames gives 50 calls or jobs, 100 µs apart, in each frame of 16 ms; the
+// frames of late take 30 ms more.
+func frames(n int, late map[int]bool, give func(at int64)) {
+	at := int64(0)
+	for f := range n {
+		for k := range int64(50) {
+			give(at + k*100_000)
+		}
+		if at += 16e6; late[f] {
+			at += 30e6
+		}
+	}
+}
+
+// Where each frame makes many calls, frames part bursts, though few intervals
+// do: regular ones are no stutter, one late frame is, whoever measured it.
+func TestStutterOfManyCallsAFrame(t *testing.T) {
+	for name, late := range map[string]map[int]bool{"none late": nil, "one late": {20: true}} {
+		calls, jobs := NewBuilder("test"), NewBuilder("test")
+		frames(40, late, func(at int64) {
+			calls.addAPI(&correlate.APICall{ID: 1, ProcessID: 3, Class: "launch", StartNS: optNS(at), EndNS: optNS(at + 5), DurNS: event.Some(int64(5)), EndKind: "returned"})
+			jobs.addJob(&correlate.Job{ID: 1, Ring: "gfx", ProcessID: 3, QueuedNS: optNS(at)})
+		})
+		for by, b := range map[string]*Builder{byCalls: calls, byJobs: jobs} {
+			b.endSubmissions()
+			s := b.rep.Submissions
+			if len(s) != 1 || s[0].MeasuredBy != by || s[0].Intervals.P50NS != 100_000 || s[0].Outliers != 39 || s[0].Bursts == nil || s[0].Bursts.Intervals.P50NS != 16e6 {
+				t.Fatalf("%s, %s: %+v", name, by, s)
+			}
+			f := b.stutter()
+			if len(f) != len(late) {
+				t.Errorf("%s, %s: %+v", name, by, f)
+			}
+			if len(f) == 1 && (f[0].CostNS != 30e6 || *f[0].StartNS != 20*16e6 || *f[0].EndNS != 21*16e6+30e6) {
+				t.Errorf("%s, %s: %+v", name, by, f[0])
+			}
+		}
+	}
+	// A few frames are too few to judge, and no stutter of the calls in them.
+	b := NewBuilder("test")
+	frames(12, nil, func(at int64) { b.submitted(submitKey{by: byCalls}, at) })
+	if b.endSubmissions(); len(b.stutter()) != 0 {
+		t.Errorf("%+v", b.stutter())
+	}
+}
+
+// Calls count as submissions only in a log without jobs.
+func TestJobsTellSubmissionsThemselves(t *testing.T) {
+	r := run(t, &correlate.Rows{
+		APICalls: []correlate.APICall{{ID: 1, Class: "launch", StartNS: at(1), EndKind: "open"}, {ID: 2, Class: "launch", StartNS: at(9), EndKind: "open"}},
+		Jobs:     []correlate.Job{{ID: 1, Ring: "gfx", QueuedNS: at(2)}, {ID: 2, Ring: "gfx", QueuedNS: at(10)}},
+	})
+	if len(r.Submissions) != 1 || r.Submissions[0].MeasuredBy != byJobs {
+		t.Errorf("%+v", r.Submissions)
+	}
+}
+
 func TestIntervalsAreBounded(t *testing.T) {
 	var x intervals
 	for i := range int64(maxTimes + 10) {

@@ -91,9 +91,17 @@ type outliers struct {
 	some      bool       // there are more than list holds
 }
 
-// burstShare: bursts are told apart if more than one in so many intervals is
-// an outlier.
-const burstShare = 10
+// Bursts are told apart if more than one in burstShare intervals is an outlier,
+// or if the median is below burstMedian: no frame or step is so short.
+const (
+	burstShare  = 10
+	burstMedian = 1_000_000 // ns
+)
+
+// inBursts reports whether the outliers part bursts.
+func (r *Regularity) inBursts() bool {
+	return r.Outliers > 0 && (burstShare*r.Outliers > r.Intervals.Count || r.Intervals.P50NS < burstMedian)
+}
 
 // regularity describes the intervals.
 func (x *intervals) regularity() Regularity {

@@ -40,7 +40,7 @@ func (b *Builder) addIoctl(c *correlate.Ioctl) {
 	b.see(c.StartNS)
 	b.see(c.EndNS)
 	k := ioctlKey{c.Driver, c.Name, c.Role}
-	a := get(b.ioctls, k, ioctlKey{}, func() *ioctlAcc {
+	a := get(&b.rep.Capped, b.ioctls, k, ioctlKey{}, func() *ioctlAcc {
 		return &ioctlAcc{Ioctl: Ioctl{Driver: k.driver, Name: k.name, Role: k.role}, time: b.dists.get()}
 	})
 	a.Calls++
@@ -49,7 +49,7 @@ func (b *Builder) addIoctl(c *correlate.Ioctl) {
 		return
 	}
 	a.Failed++
-	f := get(b.failed, failKey{k, c.Errno, c.Status}, failKey{}, func() *FailedIoctl {
+	f := get(&b.rep.Capped, b.failed, failKey{k, c.Errno, c.Status}, failKey{}, func() *FailedIoctl {
 		return &FailedIoctl{Driver: k.driver, Name: k.name, Role: k.role, Errno: ptr(c.Errno), Status: ptr(c.Status)}
 	})
 	f.Count++
@@ -95,7 +95,7 @@ func (b *Builder) addWait(w *correlate.FenceWait) {
 
 func (b *Builder) addReset(s *correlate.Reset) {
 	k := resetKey{s.DeviceID, s.Ring, s.Rule}
-	x := get(b.resets, k, resetKey{}, func() *Resets { return &Resets{Ring: k.ring, Rule: k.rule, DeviceID: idPtr(k.device)} })
+	x := get(&b.rep.Capped, b.resets, k, resetKey{}, func() *Resets { return &Resets{Ring: k.ring, Rule: k.rule, DeviceID: idPtr(k.device)} })
 	x.Count++
 	x.FirstNS, x.LastNS = earlier(x.FirstNS, s.TSNS), later(x.LastNS, s.TSNS)
 	if x.job == 0 {
@@ -135,6 +135,7 @@ func (b *Builder) endRest() {
 		return cmp.Or(b.compareGPU(id(x.DeviceID), id(y.DeviceID)), cmp.Compare(x.Ring, y.Ring), cmp.Compare(x.Rule, y.Rule))
 	})
 	r.Memory = append(r.Memory, b.memory.rows(b)...)
+	r.Capped += b.memory.capped
 	for u, n := range b.unmatched {
 		u.Count = n
 		r.Unmatched = append(r.Unmatched, u)

@@ -36,6 +36,7 @@ type mapping struct {
 type memoryAcc struct {
 	live   map[addressKey]mapping
 	owners map[ownerKey]*Memory
+	capped uint64
 }
 
 func (m *memoryAcc) init() {
@@ -57,7 +58,7 @@ func (m *memoryAcc) addCall(c *correlate.APICall) {
 }
 
 func (m *memoryAcc) add(o ownerKey, address correlate.OptUint, bytes uint64, at correlate.OptTime, maps bool) {
-	x := get(m.owners, o, ownerKey{source: o.source}, func() *Memory {
+	x := get(&m.capped, m.owners, o, ownerKey{source: o.source}, func() *Memory {
 		return &Memory{Source: o.source, ProcessID: idPtr(o.process), DeviceID: idPtr(o.device)}
 	})
 	if maps {

@@ -34,12 +34,18 @@ func (b *Builder) notKnown() {
 	n = b.unmatchedCount("jobs", "queue", "not_recorded", "before_start")
 	say(n > 0, fmt.Sprintf("when %s was queued, and by whom", count(n, "job")), "the queueing was before the recording, or its event is not recorded", "start recording before the program")
 	say(r.Rows["jobs"] > 0 && !b.seen.done, "how long jobs ran", "the log holds no events of their end", "record the events drm_sched_process_job or drm_sched_job_done, or dma_fence")
-	say(r.Rows["idle_gaps"] > 0 && !b.seen.threads && b.submitterUnknown(), "what the submitting threads did while nothing was submitted", "the log holds no thread switches",
+	say(b.seen.jobs && !b.seen.threads && b.submitterUnknown(), "what the submitting threads did while nothing was submitted", "the log holds no thread switches",
 		"record sched_switch too (gpurec record --probe sched)")
-	n = b.unmatchedCount("gpu_activities", "api_call", "not_recorded", "before_start", "evicted")
-	say(n > 0, fmt.Sprintf("which call launched %s of GPU work", count(n, "piece")), "it was launched before the recording, or its source gives no key to the call", "start the profiler before the work")
+	n = b.unmatchedCount("gpu_activities", "api_call", "before_start")
+	say(n > 0, fmt.Sprintf("which call launched %s of GPU work", count(n, "piece")), "it was launched before the recording began", "start the profiler before the work")
+	n = b.unmatchedCount("gpu_activities", "api_call", "not_recorded", "evicted", "ambiguous")
+	say(n > 0, fmt.Sprintf("which call launched %s of GPU work", count(n, "piece")), "its source gives no correlation id that a call of its process has", "record the API calls too (for PyTorch: activities CPU and CUDA)")
+	say(r.Rows["jobs"]+r.Rows["gpu_activities"]+r.Rows["api_calls"]+r.Rows["ioctls"]+r.Rows["fences"] == 0 && r.StartNS != nil, "what a GPU did", b.whyNoGPU(),
+		"gpurec record -- CMD records it; by hand, trace the events of gpu_scheduler and dma_fence, or use a profiler (torch.profiler, nsys)")
 	say(r.Clock == "" || r.Clock == "unknown", "to which clock the times belong", "the source does not say", "name it with --clock when it is to be merged with others; alone, all durations hold")
 	say(slices.ContainsFunc(r.Anomalies, noEnd), "what happened in the last moments", "the log has no end: the recorder was killed or the disk was full", "")
+	say(r.Capped > 0, fmt.Sprintf("the names of %s", count(r.Capped, "row")), "there were more names, threads or processes than a report keeps lines for; those are summed up under an empty name",
+		"the views of the Parquet export tell all apart")
 	say(b.approximate(), "some percentiles exactly", "there were too many values to keep each: they are up to 0.1 % too high", "the views of the Parquet export give them exactly")
 }
 
@@ -77,7 +83,21 @@ func (b *Builder) submitterUnknown() bool {
 			}
 		}
 	}
-	return 2*unknown >= all && unknown > 0
+	return 2*unknown >= all && unknown >= idleLeast
+}
+
+// whyNoGPU says what a log without anything of a GPU holds instead.
+func (b *Builder) whyNoGPU() string {
+	var has []string
+	for _, t := range happened {
+		if b.rep.Rows[t] > 0 {
+			has = append(has, words(t))
+		}
+	}
+	if len(has) == 0 {
+		return "the log holds no events"
+	}
+	return "the log holds " + strings.Join(has, ", ") + " only: no GPU jobs, device records, API calls or ioctls"
 }
 
 func (b *Builder) approximate() bool {

@@ -28,14 +28,17 @@ type Report struct {
 	Blocking     []BlockingThread  `json:"blocking_threads"`
 	Ioctls       []Ioctl           `json:"ioctls"`
 	FailedIoctls []FailedIoctl     `json:"failed_ioctls"`
+	Interrupts   []Interrupts      `json:"interrupts"`
 	FenceWaits   Stats             `json:"fence_waits"`
 	WaitsTimeout uint64            `json:"fence_waits_timed_out"`
 	Wake         Stats             `json:"fence_wake"`
 	Resets       []Resets          `json:"resets"`
 	Memory       []Memory          `json:"memory"`
 	Unmatched    []Unmatched       `json:"unmatched"`
-	Losses       []Loss            `json:"losses"`
+	Lost         Lost              `json:"lost"`
+	Losses       []Loss            `json:"losses"` // the first 65,536
 	Anomalies    []Anomaly         `json:"anomalies"`
+	Capped       uint64            `json:"rows_without_own_line"` // of names beyond 65,536, summed up under an empty one
 
 	// Input names the file in the commands that the text suggests.
 	Input string `json:"-"`
@@ -52,18 +55,32 @@ type Ring struct {
 	Unfinished    int64       `json:"unfinished_jobs"` // handed over, and not done at the end
 	Failed        int64       `json:"failed_jobs"`
 	Rerun         int64       `json:"rerun_jobs"`
+	Guilty        int64       `json:"guilty_jobs"`    // brought a reset, as the driver says
+	Cancelled     int64       `json:"cancelled_jobs"` // by a reset
 	MaxBacklog    int64       `json:"max_backlog_jobs"`
+	MaxQueued     int64       `json:"max_queued_jobs"`
+	MaxInFlight   int64       `json:"max_in_flight_jobs"`
 	BusyNS        int64       `json:"busy_ns"`
 	IdleNS        int64       `json:"idle_ns"`
 	BusyRatio     *float64    `json:"busy_ratio"` // of busy and idle
 	SubmitLatency Stats       `json:"submit_latency"`
 	QueueDelay    Stats       `json:"queue_delay"`
+	DepWait       Stats       `json:"dependency_wait"` // the part of queue_delay that the job waited for others; of jobs with known dependencies
 	HWQueue       Stats       `json:"hw_queue"`
 	DeviceTime    Stats       `json:"device_time"`
 	SignalLatency Stats       `json:"signal_latency"`
 	IdleByCause   []IdleCause `json:"idle_by_cause"`
+	// BacklogTime is how long the ring had how many jobs queued or in flight.
+	BacklogTime   []BacklogTime `json:"backlog_time"`
+	BacklogApprox bool          `json:"backlog_approximate,omitempty"` // jobs ended too long after others that began later
 
 	acc *ringAcc
+}
+
+// BacklogTime is how long a ring had so many jobs queued or in flight.
+type BacklogTime struct {
+	Jobs int64 `json:"jobs"` // 64: so many and more
+	NS   int64 `json:"ns"`
 }
 
 // IdleCause sums the idle gaps of one cause.
@@ -85,18 +102,21 @@ type SubmitterWas struct {
 	SumNS int64  `json:"sum_ns"`
 }
 
-// Submission is how regularly a process gave jobs to a ring.
+// Submission is how regularly a process submitted: jobs to a ring, or, in a log
+// without jobs, work to GPUs by API calls (launches, copies, submits).
 type Submission struct {
-	DeviceID  *int64 `json:"device_id"`
-	GPU       string `json:"gpu"`
-	Ring      string `json:"ring"`
-	ProcessID *int64 `json:"process_id"`
-	PID       *int64 `json:"pid"`
-	Process   string `json:"process"`
+	MeasuredBy string `json:"measured_by"` // jobs, api_calls
+	DeviceID   *int64 `json:"device_id"`
+	GPU        string `json:"gpu"`
+	Ring       string `json:"ring"`
+	ProcessID  *int64 `json:"process_id"`
+	PID        *int64 `json:"pid"`
+	Process    string `json:"process"`
 	Regularity
 	// Bursts is the same of the begins of bursts, if more than a tenth of the
-	// intervals are outliers: then an outlier ends a burst of submissions (a
-	// frame, a step) and the next begins. null otherwise.
+	// intervals are outliers, or if their median is below 1 ms: then an outlier
+	// ends a burst of submissions (a frame, a step) and the next begins. null
+	// otherwise.
 	Bursts *Regularity `json:"bursts"`
 
 	processID int64
@@ -216,6 +236,17 @@ type FailedIoctl struct {
 	longest int64   // ns
 }
 
+// Interrupts counts the interrupts of a GPU, by handler.
+type Interrupts struct {
+	DeviceID  *int64   `json:"device_id"`
+	GPU       string   `json:"gpu"`
+	Driver    string   `json:"driver"`
+	Name      string   `json:"name"`
+	Count     uint64   `json:"count"`
+	PerSecond *float64 `json:"per_second"`
+	Time      Stats    `json:"time"` // in the handler
+}
+
 // Activities sums the device's work of one kind.
 type Activities struct {
 	Kind string `json:"kind"`
@@ -257,6 +288,13 @@ type Unmatched struct {
 	Link   string `json:"link"`
 	Reason string `json:"reason"`
 	Count  uint64 `json:"count"`
+}
+
+// Lost sums up the stretches of missing events.
+type Lost struct {
+	Gaps    uint64 `json:"gaps"`
+	Events  uint64 `json:"events"` // in those whose count is known
+	Unknown uint64 `json:"gaps_of_unknown_size"`
 }
 
 // Loss is a stretch of missing events.

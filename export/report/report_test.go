@@ -88,7 +88,7 @@ func TestReportForms(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"0 (amdgpu)", "AMDGPU_CS", "cannot allocate memory (12)", "after stop", "37 events in 1 gaps", "raise the ring", "3.00 µs", "nothing submitted"} {
+	for _, want := range []string{"0 (amdgpu)", "AMDGPU_CS", "cannot allocate memory (12)", "after stop", "37 events in 1 gap\n", "raise the ring", "3.00 µs", "nothing submitted"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("text lacks %q:\n%s", want, &b)
 		}

@@ -19,6 +19,8 @@ type ringAcc struct {
 	Ring
 	device                         correlate.ID
 	submit, queue, hw, dev, signal *dist
+	depend                         *dist
+	backlog                        backlog
 	idle                           map[string]*idleAcc
 	neverRan, unfinished           jobRef // the first of them
 	failed, rerun, slowest         jobRef
@@ -37,8 +39,8 @@ type jobRef struct {
 
 // gapRef points to an idle gap.
 type gapRef struct {
-	start, end int64
-	job        correlate.ID
+	start, end         int64
+	job, call, process correlate.ID // that ended it
 }
 
 type idleAcc struct {
@@ -47,16 +49,17 @@ type idleAcc struct {
 }
 
 type submitKey struct {
+	by      string // byJobs, byCalls
 	device  correlate.ID
 	ring    string
 	process correlate.ID
 }
 
 func (b *Builder) ring(device correlate.ID, ring string) *ringAcc {
-	return get(b.rings, ringKey{device, ring}, ringKey{}, func() *ringAcc {
+	return get(&b.rep.Capped, b.rings, ringKey{device, ring}, ringKey{}, func() *ringAcc {
 		a := &ringAcc{device: device, idle: map[string]*idleAcc{}, processes: map[correlate.ID]bool{}}
 		a.Ring.Ring = ring
-		for _, d := range []**dist{&a.submit, &a.queue, &a.hw, &a.dev, &a.signal} {
+		for _, d := range []**dist{&a.submit, &a.queue, &a.depend, &a.hw, &a.dev, &a.signal} {
 			*d = b.dists.get()
 		}
 		return a
@@ -68,6 +71,7 @@ func (b *Builder) addJob(j *correlate.Job) {
 	b.see(j.RunNS)
 	b.see(j.DoneNS)
 	b.see(j.FinishedNS)
+	b.seen.jobs = true
 	b.seen.run = b.seen.run || j.RunNS.OK
 	b.seen.done = b.seen.done || j.DoneNS.OK
 	a := b.ring(j.DeviceID, j.Ring)
@@ -76,14 +80,16 @@ func (b *Builder) addJob(j *correlate.Job) {
 	}
 	a.submit.addOpt(j.SubmitNS, row{j.ID, j.QueuedNS, j.QueuedNS})
 	a.queue.addOpt(j.QueueDelayNS, row{j.ID, j.QueuedNS, j.RunNS})
+	a.depend.addOpt(j.DepWaitNS, row{j.ID, j.QueuedNS, j.RunNS})
 	a.hw.addOpt(j.HWQueueNS, row{j.ID, j.RunNS, j.DeviceStartNS})
 	a.dev.addOpt(j.DeviceTimeNS, row{j.ID, j.DeviceStartNS, j.DoneNS})
 	if j.FinishedNS.OK && j.DoneNS.OK {
 		a.signal.addRow(int64(j.FinishedNS.V-j.DoneNS.V), row{j.ID, j.DoneNS, j.FinishedNS})
 	}
 	b.jobEnd(a, j)
+	b.backlogged(a, j)
 	if j.QueuedNS.OK {
-		b.submitted(submitKey{j.DeviceID, j.Ring, j.ProcessID}, int64(j.QueuedNS.V))
+		b.submitted(submitKey{byJobs, j.DeviceID, j.Ring, j.ProcessID}, int64(j.QueuedNS.V))
 	}
 	b.jobWork(j)
 }
@@ -110,6 +116,12 @@ func (b *Builder) jobEnd(a *ringAcc, j *correlate.Job) {
 	if j.Runs > 1 {
 		first(&a.Rerun, &a.rerun)
 	}
+	switch j.Fate {
+	case "guilty":
+		a.Guilty++
+	case "cancelled":
+		a.Cancelled++
+	}
 	if j.QueueDelayNS.OK && j.QueueDelayNS.V == a.queue.max && a.queue.maxRow.id == j.ID {
 		ref.start, ref.end = j.QueuedNS, j.RunNS
 		a.slowest = ref
@@ -118,7 +130,7 @@ func (b *Builder) jobEnd(a *ringAcc, j *correlate.Job) {
 
 // submitted takes the time at which a process queued a job.
 func (b *Builder) submitted(k submitKey, at int64) {
-	x := get(b.submits, k, submitKey{}, func() *intervals {
+	x := get(&b.rep.Capped, b.submits, k, submitKey{}, func() *intervals {
 		x := &intervals{}
 		b.dists.list = append(b.dists.list, &x.dist)
 		x.dist.all = &b.dists
@@ -151,6 +163,9 @@ var fenceNumbers = regexp.MustCompile(` \d+:\d+`)
 
 func (b *Builder) addGap(g *correlate.IdleGap) {
 	a := b.ring(g.DeviceID, g.Ring)
+	if g.SubmitterID != 0 && len(a.processes) < maxKeys {
+		a.processes[g.SubmitterID] = true
+	}
 	c := a.idle[g.Cause]
 	if c == nil {
 		c = &idleAcc{IdleCause: IdleCause{Cause: g.Cause}, was: map[string]*SubmitterWas{}}
@@ -161,13 +176,13 @@ func (b *Builder) addGap(g *correlate.IdleGap) {
 	c.SumNS += ns
 	if ns > c.MaxNS || c.Count == 1 {
 		c.MaxNS = ns
-		c.longest = gapRef{int64(g.StartNS.V), int64(g.EndNS.V), g.JobID}
+		c.longest = gapRef{int64(g.StartNS.V), int64(g.EndNS.V), g.JobID, g.APICallID, g.SubmitterID}
 	}
 	if g.Cause != "nothing_submitted" {
 		return
 	}
 	what := fenceNumbers.ReplaceAllString(g.SubmitterWas, "")
-	w := get(c.was, what, "", func() *SubmitterWas { return &SubmitterWas{What: what} })
+	w := get(&b.rep.Capped, c.was, what, "", func() *SubmitterWas { return &SubmitterWas{What: what} })
 	w.Count++
 	w.SumNS += ns
 }
@@ -179,7 +194,10 @@ func (b *Builder) endRings() {
 		x.DeviceID, x.GPU = idPtr(a.device), b.gpu(a.device)
 		x.BusyRatio = ratio(a.BusyNS, a.BusyNS+a.IdleNS)
 		x.SubmitLatency, x.QueueDelay, x.HWQueue = a.submit.stats(), a.queue.stats(), a.hw.stats()
-		x.DeviceTime, x.SignalLatency = a.dev.stats(), a.signal.stats()
+		x.DepWait, x.DeviceTime, x.SignalLatency = a.depend.stats(), a.dev.stats(), a.signal.stats()
+		a.backlog.flush(len(a.backlog.steps))
+		x.MaxQueued, x.MaxInFlight = int64(a.backlog.mostQueued), int64(a.backlog.mostInRun)
+		x.BacklogTime, x.BacklogApprox = a.backlog.times(), a.backlog.late
 		x.IdleByCause = []IdleCause{}
 		for _, c := range a.idle {
 			for _, w := range c.was {
@@ -213,10 +231,13 @@ func (b *Builder) compareGPU(x, y correlate.ID) int {
 
 func (b *Builder) endSubmissions() {
 	for k, x := range b.submits {
+		if k.by == byCalls && b.seen.jobs {
+			continue // the jobs tell it
+		}
 		x.flush(len(x.times))
-		s := Submission{DeviceID: idPtr(k.device), GPU: b.gpu(k.device), Ring: k.ring, processID: int64(k.process), Regularity: x.regularity()}
+		s := Submission{MeasuredBy: k.by, DeviceID: idPtr(k.device), GPU: b.gpu(k.device), Ring: k.ring, processID: int64(k.process), Regularity: x.regularity()}
 		s.ProcessID, s.PID, s.Process = b.process(k.process)
-		if burstShare*s.Outliers > s.Intervals.Count && !s.Intervals.Approximate {
+		if s.inBursts() && !s.Intervals.Approximate {
 			r := x.bursts(s.list).regularity()
 			s.Bursts = &r
 		}

@@ -8,60 +8,22 @@ import (
 	"github.com/gpurec/gpurec/correlate"
 )
 
-func (b *Builder) idleFindings() []Finding {
-	var out []Finding
-	r := &b.rep
-	for i := range r.Rings {
-		x := &r.Rings[i]
-		idle, busy := x.IdleNS, x.BusyNS
-		if x.Ring == "" && x.Jobs == 0 { // a device known by its activities
-			idle = 0
-			for _, c := range x.IdleByCause {
-				idle += c.SumNS
-			}
-			for _, d := range r.Devices {
-				if d.MeasuredBy == byActivities && id(d.DeviceID) == x.acc.device {
-					busy = d.BusyNS
-				}
-			}
-		}
-		if idle < idleLeast || float64(idle) < idleRatio*float64(idle+busy) || len(x.IdleByCause) == 0 {
-			continue
-		}
-		out = append(out, b.idleFinding(x, idle, busy))
-	}
-	return out
-}
-
-func (b *Builder) idleFinding(x *Ring, idle, busy int64) Finding {
-	r, c := &b.rep, &x.IdleByCause[0]
-	f := rule("ring_idle")
-	f.Value, f.Unit, f.CostNS = float64(idle)/float64(idle+busy), "ratio", idle
-	f.where(x)
-	b.who(&f, sortedIDs(x.acc.processes)...)
-	start, end := c.longest.start, c.longest.end
-	f.StartNS, f.EndNS = &start, &end
-	f.Text = fmt.Sprintf("%s stood idle for %s of %s (%s %%) between its work, %s %% of that %s", ringName(x.GPU, x.Ring), r.dur(idle), r.dur(idle+busy),
-		percent(idle, idle+busy), percent(c.SumNS, idle), causeWords[c.Cause])
-	if w := c.SubmitterWas; len(w) > 0 && w[0].What != "" {
-		f.Text += fmt.Sprintf("; the submitter was mostly %s", clip(clean(w[0].What)))
-	}
-	f.Text += fmt.Sprintf("; the longest gap took %s.", r.dur(c.MaxNS))
-	f.Search = words(c.Cause)
-	if c.longest.job != 0 {
-		f.Explain = fmt.Sprintf("jobs:%d", c.longest.job)
-	}
-	f.SQL = fmt.Sprintf("SELECT * FROM idle_gaps WHERE %s AND cause %s ORDER BY end_ns - start_ns DESC", ringSQL(x), sqlText(c.Cause))
-	return f
-}
-
 func (b *Builder) stutter() []Finding {
 	var out []Finding
 	for i := range b.rep.Submissions {
 		s := &b.rep.Submissions[i]
 		x, what, view := &s.Regularity, "a job", "report_submission_intervals"
-		if s.Bursts != nil {
+		if s.MeasuredBy == byCalls {
+			what = "work"
+		}
+		switch {
+		case s.Bursts != nil && s.Bursts.Intervals.Count >= stutterLeast:
 			x, what, view = s.Bursts, "a burst of jobs", "report_burst_intervals"
+			if s.MeasuredBy == byCalls {
+				what = "a burst of work"
+			}
+		case s.Intervals.P50NS < burstMedian && s.Periodic:
+			continue // a few bursts, and they come regularly
 		}
 		if x.stutters() {
 			out = append(out, b.stutterFinding(s, x, what, view))
@@ -89,16 +51,22 @@ func (b *Builder) stutterFinding(s *Submission, x *Regularity, what, view string
 		}
 	}
 	f.StartNS, f.EndNS = &worst.start, &worst.end
-	f.Text = fmt.Sprintf("%s gives %s to %s every %s (median); %d of %d intervals took %s or more, up to %s", processName(s.Process, s.PID), what,
-		lower(ringName(s.GPU, s.Ring)), r.dur(x.Intervals.P50NS), x.Outliers, x.Intervals.Count, r.dur(x.ThresholdNS), r.dur(worst.dur()))
+	to := lower(ringName(s.GPU, s.Ring))
+	if s.MeasuredBy == byCalls {
+		to = "GPUs by API calls"
+	}
+	f.Text = fmt.Sprintf("%s gives %s to %s every %s (median); %d of %d intervals took %s or more, up to %s", processName(s.Process, s.PID), what, to,
+		r.dur(x.Intervals.P50NS), x.Outliers, x.Intervals.Count, r.dur(x.ThresholdNS), r.dur(worst.dur()))
 	if x.Periodic {
 		f.Text += fmt.Sprintf(", and they come about every %s: a periodic stutter.", r.dur(*x.PeriodNS))
 	} else {
 		f.Text += ": a stutter without a clear period."
 	}
-	f.Search = "ring " + clean(s.Ring)
-	f.SQL = fmt.Sprintf("SELECT * FROM %s WHERE device_id %s AND ring %s AND process_id %s ORDER BY ns DESC",
-		view, sqlID(s.DeviceID), sqlText(s.Ring), sqlID(s.ProcessID))
+	if s.Ring != "" {
+		f.Search = "ring " + clean(s.Ring)
+	}
+	f.SQL = fmt.Sprintf("SELECT * FROM %s WHERE measured_by = '%s' AND device_id %s AND ring %s AND process_id %s ORDER BY ns DESC",
+		view, s.MeasuredBy, sqlID(s.DeviceID), sqlText(s.Ring), sqlID(s.ProcessID))
 	return f
 }
 
@@ -216,7 +184,7 @@ func (b *Builder) imbalance() []Finding {
 				most = d
 			}
 		}
-		if n < 2 || float64(most.BusyNS-least.BusyNS) < imbalanceRatio*float64(most.BusyNS) {
+		if n < 2 || most.BusyNS == 0 || float64(most.BusyNS-least.BusyNS) < imbalanceRatio*float64(most.BusyNS) {
 			continue
 		}
 		f := rule("gpu_imbalance")
@@ -253,7 +221,7 @@ func (b *Builder) dominates() []Finding {
 		f := rule("kernel_dominates")
 		f.Value, f.Unit, f.CostNS = *top.Share, "ratio", top.Time.SumNS
 		f.when(top.Time.max.start, top.Time.max.end)
-		f.Text = fmt.Sprintf("GPU function %s took %s of the %s of all kernels (%s %%): it ran %s, for up to %s.", clipTo(clean(top.Name), 60), b.rep.dur(top.Time.SumNS),
+		f.Text = fmt.Sprintf("GPU function %s took %s of the %s of all kernels (%s %%): it ran %s, for up to %s.", kernelName(top.Name, 60), b.rep.dur(top.Time.SumNS),
 			b.rep.dur(all), percent(top.Time.SumNS, all), times(top.Launches), b.rep.dur(top.Time.MaxNS))
 		f.Search = prefix(top.Name)
 		f.Explain = fmt.Sprintf("%s:%d", by, top.Time.max.id)
@@ -267,9 +235,13 @@ func (b *Builder) dominates() []Finding {
 func (b *Builder) copies() []Finding {
 	var all, copied int64
 	for _, a := range b.rep.Activities {
-		if all += a.Time.SumNS; a.Kind == "memcpy" {
+		switch a.Kind {
+		case "other":
+			continue // ranges beside the work
+		case "memcpy":
 			copied = a.Time.SumNS
 		}
+		all += a.Time.SumNS
 	}
 	if all < dominatesLeast || float64(copied) < dominatesRatio*float64(all) {
 		return nil
@@ -293,20 +265,14 @@ func kernelSQL(by, name string) string {
 
 func (b *Builder) lostEvents() []Finding {
 	r := &b.rep
-	if len(r.Losses) == 0 {
+	if r.Lost.Gaps == 0 {
 		return nil
 	}
-	var lost uint64
-	for _, l := range r.Losses {
-		if l.Count != nil {
-			lost += *l.Count
-		}
-	}
 	f := rule("lost_events")
-	f.Value, f.Unit = float64(lost), "count"
+	f.Value, f.Unit = float64(r.Lost.Events), "count"
 	f.StartNS, f.EndNS = b.lossStart, b.lossEnd
 	f.Text = fmt.Sprintf("%s lost in %s, as far as counts are known; %s lost a partner by that, and figures near the gaps are doubtful.",
-		count(lost, "event"), count(len(r.Losses), "gap"), count(b.lostRows, "row"))
+		count(r.Lost.Events, "event"), count(r.Lost.Gaps, "gap"), count(b.lostRows, "row"))
 	f.Search = "lost"
 	f.SQL = "SELECT * FROM loss_summary"
 	return []Finding{f}
@@ -353,7 +319,7 @@ func (b *Builder) processIDs() []correlate.ID { return slices.Sorted(maps.Keys(b
 
 func (b *Builder) withoutRecords() []Finding {
 	n := b.unmatchedCount("api_calls", "activity")
-	if n == 0 || b.rep.Rows["jobs"] > 0 {
+	if n == 0 || b.seen.jobs {
 		return nil
 	}
 	f := rule("launches_without_records")

@@ -56,6 +56,12 @@ var ruleCases = []struct {
 		&correlate.Rows{Rings: []correlate.Ring{{DeviceID: 1, Ring: "gfx", Jobs: 3, BusyNS: ns(81e6), IdleNS: ns(20e6)}},
 			IdleGaps: []correlate.IdleGap{{DeviceID: 1, Ring: "gfx", StartNS: at(1e6), EndNS: at(16e6), Cause: "dependency"}}},
 		"20.00 ms of 100.00 ms (20.0 %) between its work, 75.0 % of that because its queued jobs waited", 1e6, 16e6},
+	{"ring_idle", // of the other ring of a GPU only the time in which jobs were queued
+		&correlate.Rows{Rings: []correlate.Ring{{DeviceID: 1, Ring: "gfx", Jobs: 3, BusyNS: ns(90e6)}, {DeviceID: 1, Ring: "sdma", Jobs: 3, BusyNS: ns(10e6), IdleNS: ns(90e6)}},
+			IdleGaps: []correlate.IdleGap{{DeviceID: 1, Ring: "sdma", StartNS: at(10e6), EndNS: at(80e6), Cause: "nothing_submitted"}, {DeviceID: 1, Ring: "sdma", StartNS: at(80e6), EndNS: at(100e6), Cause: "scheduling_latency"}}},
+		&correlate.Rows{Rings: []correlate.Ring{{DeviceID: 1, Ring: "gfx", Jobs: 3, BusyNS: ns(90e6)}, {DeviceID: 1, Ring: "sdma", Jobs: 3, BusyNS: ns(10e6), IdleNS: ns(90e6)}},
+			IdleGaps: []correlate.IdleGap{{DeviceID: 1, Ring: "sdma", StartNS: at(10e6), EndNS: at(80e6 + 1), Cause: "nothing_submitted"}, {DeviceID: 1, Ring: "sdma", StartNS: at(80e6 + 1), EndNS: at(100e6), Cause: "scheduling_latency"}}},
+		"90.00 ms of 100.00 ms (90.0 %)", 10e6, 80e6},
 	{"jobs_failed",
 		&correlate.Rows{Jobs: []correlate.Job{{ID: 1, Ring: "gfx", QueuedNS: at(5), DoneNS: at(9), Error: ns(-125), EndKind: "done"}}},
 		&correlate.Rows{Jobs: []correlate.Job{{ID: 1, Ring: "gfx", QueuedNS: at(5), DoneNS: at(9), Error: ns(0), EndKind: "done"}}},

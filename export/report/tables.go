@@ -8,7 +8,7 @@ import (
 // tables returns the tables of the text form, the most wanted first.
 func (r *Report) tables() []*table {
 	return []*table{r.ringTable(), r.idleTable(), r.stageTable(), r.submissionTable(), r.kernelTable(), r.processTable(),
-		r.activityTable(), r.apiTable(), r.ioctlTable(), r.failedTable(), r.waitTable(), r.unmatchedTable()}
+		r.activityTable(), r.apiTable(), r.ioctlTable(), r.failedTable(), r.waitTable(), r.interruptTable(), r.unmatchedTable()}
 }
 
 // barHead marks the column of bars: µ, m and s stand where 1 µs, 1 ms and 1 s
@@ -64,27 +64,27 @@ func shortGPU(s string) string {
 }
 
 func (r *Report) ringTable() *table {
-	t := &table{title: "GPU rings (busy: a job is on the hardware; backlog: jobs queued and not done)", text: 2,
-		head: []string{"GPU", "ring", "jobs", "done", "most backlog", "busy", "idle", "busy %"}}
+	t := &table{title: "GPU rings (busy: a job is on the hardware; most jobs at once in the queue, handed over, and both)", text: 2,
+		head: []string{"GPU", "ring", "jobs", "done", "most queued", "in flight", "both", "busy", "idle", "busy %"}}
 	for i := range r.Rings {
 		x := &r.Rings[i]
 		if x.Jobs == 0 {
 			continue // a device without rings: it is here for its idle time
 		}
-		t.rows = append(t.rows, []string{shortGPU(x.GPU), orUnknown(x.Ring), num(x.Jobs), num(x.Done), num(x.MaxBacklog), r.dur(x.BusyNS), r.dur(x.IdleNS), percent(x.BusyNS, x.BusyNS+x.IdleNS)})
+		t.rows = append(t.rows, []string{shortGPU(x.GPU), orUnknown(x.Ring), num(x.Jobs), num(x.Done), num(x.MaxQueued), num(x.MaxInFlight), num(x.MaxBacklog), r.dur(x.BusyNS), r.dur(x.IdleNS), percent(x.BusyNS, x.BusyNS+x.IdleNS)})
 	}
 	return t
 }
 
 func (r *Report) stageTable() *table {
-	t := &table{title: "Stages of jobs (submit: call to queued; queue: to handed over; hw queue: to start; device: to done; signal: to fence)", text: 3,
+	t := &table{title: "Stages of jobs (submit: call to queued, queue: to handed over, depend: part of it for other jobs, hw queue: to start)", text: 3,
 		head: []string{"GPU", "ring", "stage", "jobs", "p50", "p90", "p99", "max", barHead}}
 	for i := range r.Rings {
 		x := &r.Rings[i]
 		for _, s := range []struct {
 			name string
 			*Stats
-		}{{"submit", &x.SubmitLatency}, {"queue", &x.QueueDelay}, {"hw queue", &x.HWQueue}, {"device", &x.DeviceTime}, {"signal", &x.SignalLatency}} {
+		}{{"submit", &x.SubmitLatency}, {"queue", &x.QueueDelay}, {"depend", &x.DepWait}, {"hw queue", &x.HWQueue}, {"device", &x.DeviceTime}, {"signal", &x.SignalLatency}} {
 			if s.Count > 0 {
 				row := append([]string{shortGPU(x.GPU), clipTo(orUnknown(x.Ring), 16), s.name, num(int64(s.Count))}, r.quantiles(s.Stats)...)
 				t.rows = append(t.rows, append(row, bars(s.Histogram)))
@@ -125,13 +125,17 @@ func (r *Report) submissionTable() *table {
 		if s.Intervals.Count == 0 {
 			continue
 		}
+		gpu, ring, one := shortGPU(s.GPU), clipTo(orUnknown(s.Ring), 16), "job"
+		if s.MeasuredBy == byCalls {
+			gpu, ring, one = "-", "-", "call"
+		}
 		for _, x := range []struct {
 			what string
 			*Regularity
-		}{{"job", &s.Regularity}, {"burst", s.Bursts}} {
+		}{{one, &s.Regularity}, {"burst", s.Bursts}} {
 			if x.Regularity != nil {
 				v := &x.Intervals
-				t.rows = append(t.rows, []string{shortGPU(s.GPU), clipTo(orUnknown(s.Ring), 16), processName(s.Process, s.PID), x.what, num(int64(v.Count)),
+				t.rows = append(t.rows, []string{gpu, ring, processName(s.Process, s.PID), x.what, num(int64(v.Count)),
 					r.dur(v.P50NS), r.dur(v.P99NS), r.dur(v.MaxNS), num(int64(x.Outliers)), bars(v.Histogram)})
 			}
 		}
@@ -148,15 +152,15 @@ func share(p *float64) string {
 
 func (r *Report) kernelTable() *table {
 	t := &table{title: "GPU functions (kernels) by time", text: 1,
-		head: []string{"function", "runs", "time", "share %", "p50", "p90", "p99", "max", barHead}}
+		head: []string{"function", "runs", "time", "share %", "p50", "p99", "max", barHead}}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		name := clipTo(clean(k.Name), 34)
+		name := kernelName(k.Name, 44)
 		if k.MeasuredBy == byJobs {
-			name = clipTo(clean(k.Name), 26) + " (jobs)"
+			name = kernelName(k.Name, 37) + " (jobs)"
 		}
-		row := append([]string{name, num(int64(k.Launches)), r.total(&k.Time), share(k.Share)}, r.quantiles(&k.Time)...)
-		t.rows = append(t.rows, append(row, bars(k.Time.Histogram)))
+		q := r.quantiles(&k.Time)
+		t.rows = append(t.rows, []string{name, num(int64(k.Launches)), r.total(&k.Time), share(k.Share), q[0], q[2], q[3], bars(k.Time.Histogram)})
 	}
 	return t
 }
@@ -181,7 +185,7 @@ func (r *Report) activityTable() *table {
 		t.rows = append(t.rows, append(row, bars(a.Time.Histogram)))
 	}
 	if s := &r.LaunchDelay; s.Count > 0 {
-		row := append([]string{"launch delay", num(int64(s.Count)), r.dur(s.SumNS)}, r.quantiles(s)...)
+		row := append([]string{"launch delay", num(int64(s.Count)), "-"}, r.quantiles(s)...)
 		t.rows = append(t.rows, append(row, bars(s.Histogram)))
 	}
 	return t
@@ -244,13 +248,26 @@ func (r *Report) failedTable() *table {
 func (r *Report) waitTable() *table {
 	t := &table{title: "Waits for fences (wake-up: from the signal until the thread ran)", text: 1, head: []string{"", "count", "time", "p50", "p90", "p99", "max", "timed out", barHead}}
 	for _, s := range []struct {
-		name, timeouts string
+		name, sum, timeouts string
 		*Stats
-	}{{"wait", num(int64(r.WaitsTimeout)), &r.FenceWaits}, {"wake-up", "", &r.Wake}} {
+	}{{"wait", r.dur(r.FenceWaits.SumNS), num(int64(r.WaitsTimeout)), &r.FenceWaits}, {"wake-up", "-", "", &r.Wake}} {
 		if s.Count > 0 {
-			row := append([]string{s.name, num(int64(s.Count)), r.dur(s.SumNS)}, r.quantiles(s.Stats)...)
+			row := append([]string{s.name, num(int64(s.Count)), s.sum}, r.quantiles(s.Stats)...)
 			t.rows = append(t.rows, append(row, s.timeouts, bars(s.Histogram)))
 		}
+	}
+	return t
+}
+
+func (r *Report) interruptTable() *table {
+	t := &table{title: "Interrupts of GPUs", text: 3, head: []string{"GPU", "driver", "handler", "count", "a second", "p50", "p99", "max", barHead}}
+	for i := range r.Interrupts {
+		x := &r.Interrupts[i]
+		rate, q := "-", r.quantiles(&x.Time)
+		if x.PerSecond != nil {
+			rate = fmt.Sprintf("%.1f", *x.PerSecond)
+		}
+		t.rows = append(t.rows, []string{shortGPU(x.GPU), clipTo(orUnknown(x.Driver), 12), clipTo(orUnknown(x.Name), 24), num(int64(x.Count)), rate, q[0], q[2], q[3], bars(x.Time.Histogram)})
 	}
 	return t
 }

@@ -145,7 +145,7 @@ func (r *Report) head() []string {
 	var parts []string
 	for _, t := range happened {
 		if n := r.Rows[t]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, words(t)))
+			parts = append(parts, fmt.Sprintf("%d %s", n, unit(t, n)))
 		}
 	}
 	out = append(out, wrap("holds     "+cmp.Or(strings.Join(parts, ", "), "nothing"), "          ")...)
@@ -284,25 +284,16 @@ func wrap(s, indent string) []string {
 
 // tail prints losses and anomalies.
 func (r *Report) tail() []string {
-	var lost uint64
-	unknown := 0
-	for _, l := range r.Losses {
-		if l.Count == nil {
-			unknown++
-			continue
-		}
-		lost += *l.Count
-	}
 	out := []string{""}
 	switch {
-	case len(r.Losses) == 0 && slices.ContainsFunc(r.Anomalies, noEnd):
+	case r.Lost.Gaps == 0 && slices.ContainsFunc(r.Anomalies, noEnd):
 		out = append(out, "losses    none known: those of the last moments stand at the end of a log, and this one has none")
-	case len(r.Losses) == 0:
+	case r.Lost.Gaps == 0:
 		out = append(out, "losses    none")
-	case unknown > 0:
-		out = append(out, fmt.Sprintf("losses    %d events in %d gaps, and %d gaps of unknown size", lost, len(r.Losses)-unknown, unknown))
+	case r.Lost.Unknown > 0:
+		out = append(out, fmt.Sprintf("losses    %s in %s, and %s of unknown size", count(r.Lost.Events, "event"), count(r.Lost.Gaps-r.Lost.Unknown, "gap"), count(r.Lost.Unknown, "gap")))
 	default:
-		out = append(out, fmt.Sprintf("losses    %d events in %d gaps", lost, len(r.Losses)))
+		out = append(out, fmt.Sprintf("losses    %s in %s", count(r.Lost.Events, "event"), count(r.Lost.Gaps, "gap")))
 	}
 	if len(r.Losses) > 0 {
 		out = append(out, wrap("          "+clean(r.Losses[0].Remedy), "          ")...)
@@ -329,7 +320,7 @@ func (r *Report) anomalyLines() []string {
 		if a.Doc != "" {
 			l += ": " + strings.TrimSuffix(clean(a.Doc), ".")
 		}
-		if a.Remedy != "" && a.Remedy != "none" {
+		if a.Severity != "info" && a.Remedy != "" && a.Remedy != "none" {
 			l += "; remedy: " + clean(a.Remedy)
 		}
 		out = append(out, wrap(l, "          ")...)

@@ -45,6 +45,18 @@ func prefix(s string) string {
 	return string(r[:min(len(r), 40)])
 }
 
+// unit names n rows of a table.
+func unit(table string, n uint64) string {
+	s := words(table)
+	if n != 1 || s == "sched" {
+		return s
+	}
+	if strings.HasSuffix(s, "ies") {
+		return strings.TrimSuffix(s, "ies") + "y"
+	}
+	return strings.TrimSuffix(s, "s")
+}
+
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // clean replaces what a terminal would obey: names come from files of others.

@@ -11,6 +11,7 @@ import (
 const (
 	byActivities = "gpu_activities"
 	byJobs       = "jobs"
+	byCalls      = "api_calls"
 )
 
 type workKey struct {
@@ -67,7 +68,7 @@ func (b *Builder) jobWork(j *correlate.Job) {
 }
 
 func (b *Builder) kernel(k kernelKey, ns correlate.OptDur, r row) {
-	d := get(b.kernels, k, kernelKey{by: k.by}, b.dists.get)
+	d := get(&b.rep.Capped, b.kernels, k, kernelKey{by: k.by}, b.dists.get)
 	if ns.OK {
 		d.addRow(ns.V, r)
 	} else {
@@ -80,7 +81,7 @@ func (b *Builder) work(k workKey, process correlate.ID, ns correlate.OptDur, r r
 	if !ns.OK || ns.V < 0 || !r.start.OK || !r.end.OK {
 		return
 	}
-	d := get(b.devs, k, workKey{}, func() *deviceAcc { return &deviceAcc{} })
+	d := get(&b.rep.Capped, b.devs, k, workKey{}, func() *deviceAcc { return &deviceAcc{} })
 	s, e := int64(r.start.V), int64(r.end.V)
 	if !d.any {
 		d.first, d.last, d.any = s, e, true
@@ -89,7 +90,7 @@ func (b *Builder) work(k workKey, process correlate.ID, ns correlate.OptDur, r r
 	d.n++
 	d.sum += ns.V
 	d.union.add(s, e)
-	p := get(b.procs, procWorkKey{k, process}, procWorkKey{workKey: k}, func() *workSum { return &workSum{} })
+	p := get(&b.rep.Capped, b.procs, procWorkKey{k, process}, procWorkKey{workKey: k}, func() *workSum { return &workSum{} })
 	p.n++
 	p.sum += ns.V
 }

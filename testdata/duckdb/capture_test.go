@@ -16,6 +16,20 @@ import (
 // build builds the program and returns a function that runs it.
 func build(t *testing.T) func(args ...string) []byte {
 	t.Helper()
+	run := buildAny(t)
+	return func(args ...string) []byte {
+		t.Helper()
+		out, err := run(args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+}
+
+// buildAny is build for inputs of which a part may not be readable.
+func buildAny(t *testing.T) func(args ...string) ([]byte, error) {
+	t.Helper()
 	bin := filepath.Join(t.TempDir(), "gpurec")
 	cmd := exec.Command("go", "build", "-o", bin, "./cmd/gpurec")
 	cmd.Dir = filepath.Join("..", "..")
@@ -23,16 +37,15 @@ func build(t *testing.T) func(args ...string) []byte {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return func(args ...string) []byte {
-		t.Helper()
+	return func(args ...string) ([]byte, error) {
 		var stderr bytes.Buffer
 		cmd := exec.Command(bin, args...)
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("gpurec %q: %v\n%s", args, err, stderr.Bytes())
+			err = fmt.Errorf("gpurec %q: %w: %s", args, err, stderr.Bytes())
 		}
-		return out
+		return out, err
 	}
 }
 

@@ -73,6 +73,12 @@ func run(t *testing.T, db *sql.DB, q string) {
 // query returns all rows, a nil for NULL.
 func query(t *testing.T, db *sql.DB, q string) [][]any {
 	t.Helper()
+	_, out := queryNames(t, db, q)
+	return out
+}
+
+func queryNames(t *testing.T, db *sql.DB, q string) ([]string, [][]any) {
+	t.Helper()
 	rows, err := db.Query(q)
 	if err != nil {
 		t.Fatalf("%v\nin: %s", err, q)
@@ -97,7 +103,15 @@ func query(t *testing.T, db *sql.DB, q string) [][]any {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return names, out
+}
+
+// load reads the tables into memory, for who asks many views about them.
+func load(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, table := range correlate.Tables {
+		run(t, db, "DROP VIEW "+table.Name+"; CREATE TABLE "+table.Name+" AS SELECT * FROM read_parquet(gpurec_file('"+table.Name+"'))")
+	}
 }
 
 // randomRows fills every column of n rows of every table: known and unknown

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,67 @@ func TestManyRunsReadAsOne(t *testing.T) {
 	if !strings.Contains(plan, "1/3") {
 		t.Errorf("the plan opens more than one file of three:\n%s", plan)
 	}
+}
+
+// Two runs with equal ids in one dataset: each view is of the run that the
+// variable names, in one session, and no view takes both for one run.
+func TestViewsDoNotMixRuns(t *testing.T) {
+	gpurec := build(t)
+	root := t.TempDir()
+	event := func(at, name, ring string) string {
+		return fmt.Sprintf("           app-10    (    9) [000] .....     1.%s: %s: entity=ff11000004066800, id=1, fence=ff11000004886340, ring=%s, job count:0, hw job count:0\n", at, name, ring)
+	}
+	for run, head := range map[string]string{"a": event("000100", "drm_sched_job", "gfx") + event("000130", "drm_run_job", "gfx"), "b": event("000100", "drm_sched_job", "gfx") + event("000190", "drm_run_job", "gfx") + event("000500", "drm_sched_job", "sdma")} {
+		trace := filepath.Join(root, run+".txt")
+		writeText(t, trace, "# tracer: nop\n"+head)
+		gpurec("convert", trace, filepath.Join(root, "data", "host=node1", "run={run}")+"/")
+	}
+	dir := func(run string) string { return filepath.Join(root, "data", "host=node1", "run="+run) }
+	db := open(t, dir("a"))
+	alone := map[string]map[string]string{}
+	for _, run := range []string{"a", "b"} {
+		alone[run] = map[string]string{}
+		one := open(t, dir(run))
+		for _, v := range views(t) {
+			alone[run][v] = sortedRows(t, one, v)
+		}
+	}
+	if alone["a"]["report_rings"] == alone["b"]["report_rings"] || alone["a"]["report_stats"] == alone["b"]["report_stats"] {
+		t.Fatal("the runs do not differ")
+	}
+	for _, r := range []string{"b", "a"} {
+		run(t, db, "SET VARIABLE gpurec_dir = '"+dir(r)+"'")
+		for v, want := range alone[r] {
+			if got := sortedRows(t, db, v); got != want {
+				t.Errorf("%s of run %s is %s, alone it is %s", v, r, got, want)
+			}
+		}
+	}
+	// A directory's name adds no columns.
+	if got := fmt.Sprint(query(t, db, "SELECT count(*) FROM (DESCRIBE jobs) WHERE column_name IN ('host', 'run')")); got != "[[0]]" {
+		t.Errorf("jobs has columns host and run: %s", got)
+	}
+	// All runs at once are no run.
+	run(t, db, "SET VARIABLE gpurec_dir = '"+filepath.Join(root, "data", "host=*", "run=*")+"'")
+	for _, v := range append(views(t), "jobs", "devices") {
+		rows, err := db.Query("SELECT * FROM " + v)
+		if err == nil {
+			rows.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "docs/fleet.md") {
+			t.Errorf("%s over many runs: %v", v, err)
+		}
+	}
+}
+
+func sortedRows(t *testing.T, db *sql.DB, view string) string {
+	t.Helper()
+	var out []string
+	for _, r := range query(t, db, "SELECT * FROM "+view) {
+		out = append(out, fmt.Sprint(r))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
 }
 
 // A host that the log does not name is NULL.

@@ -1,0 +1,33 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestKernelName(t *testing.T) {
+	for in, want := range map[string]string{
+		"volta_sgemm_64x64_nt": "volta_sgemm_64x64_nt",
+		"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute":                                                                                                    "sm90_xmma_gemm_bf16bf1…roupsize1x1x1_execute",
+		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3>)": "vectorized_elementwise_kernel<CUDAFunctor_a…",
+		"void (anonymous namespace)::softmax_warp_forward<float, float, 10>(float*, float const*, int)":                                                                                             "softmax_warp_forward<float,float,10>",
+		"void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<f>(int)>(int)":                                                                                                     "elementwise_kernel<f>(int)>",
+		"f({lambda(int)#3})": "f",
+		"(":                  "(",
+		"":                   "",
+		"a::b(":              "b(",
+		")))":                ")))",
+	} {
+		if got := kernelName(in, 44); got != want {
+			t.Errorf("%q is %q, not %q", in, got, want)
+		}
+	}
+	for _, s := range []string{"a::(", "::<>", "<<<((", strings.Repeat("x::y<", 50), "void ", "é::é(é)é", "a\x1b[31m::b()"} {
+		for most := 2; most < 50; most++ {
+			if got := kernelName(s, most); utf8.RuneCountInString(got) > most || strings.Contains(got, "\x1b") {
+				t.Errorf("%q in %d is %q", s, most, got)
+			}
+		}
+	}
+}
