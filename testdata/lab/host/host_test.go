@@ -118,3 +118,18 @@ func TestMarks(t *testing.T) {
 		t.Errorf("directory %q, or the console isn't kept", g.Outcomes[0].Dir)
 	}
 }
+
+// A guest that says that it slept two seconds, at once, has a clock that is too
+// fast: it is stopped.
+func TestFollowClock(t *testing.T) {
+	for slept, fast := range map[string]bool{"5.1": true, "3.1": false} {
+		stopped := false
+		g := &Guest{Console: filepath.Join(t.TempDir(), "console"), stop: func() { stopped = true }}
+		if err := g.follow(strings.NewReader("@@UP 3.1 6.1\r\n@@CLOCK 3.1 "+slept+"\r\n"), "", nil); err != nil {
+			t.Fatal(err)
+		}
+		if g.fast != fast || stopped != fast || len(g.Failed) != 0 {
+			t.Errorf("slept until %s: fast %v, stopped %v, %v", slept, g.fast, stopped, g.Failed)
+		}
+	}
+}
