@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/gpurec/gpurec/record"
 )
 
 // The test binary is the program itself when this is set.
@@ -21,8 +23,12 @@ func TestMain(m *testing.M) {
 	// A recording's helpers are this binary too, started without the variable's
 	// help: their hidden argument tells.
 	if os.Getenv(mainEnv) != "" {
-		main()
-		os.Exit(0)
+		record.RunHelper()
+		code := run(untilSignal(), newApp(), os.Args)
+		if p := os.Getenv(peakEnv); p != "" {
+			writePeak(p)
+		}
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }

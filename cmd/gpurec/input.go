@@ -224,7 +224,7 @@ func (in *input) result() error {
 			if a.Sample != "" {
 				where = ", first at " + a.Sample
 			}
-			return &exitError{exitPartial, fmt.Errorf("%s: part could not be read: %s ×%d%s; %s", in.name, a.Name, a.Count, where, a.Remedy)}
+			return &exitError{exitPartial, fmt.Errorf("%s: part could not be read: %s ×%d%s; %s", shownName(in.name), a.Name, a.Count, where, a.Remedy)}
 		}
 	}
 	return nil
@@ -241,19 +241,24 @@ func tellWaiting(c *cli.Context, p *progress, path string) func() {
 		return func() {}
 	}
 	stop := p.after(progressAfter, func() {
-		name := path
-		if path == "-" {
-			name = "standard input"
-		}
-		note(c, "%s: waiting for what is written to this pipe", oneLine(name))
+		note(c, "%s: waiting for what is written to this pipe", shownName(path))
 	})
 	return func() { stop() }
+}
+
+// shownName is what messages call an input.
+func shownName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
 }
 
 // note prints a line for people, unless --quiet.
 func note(c *cli.Context, format string, args ...any) {
 	if !c.Bool("quiet") {
-		progressIn(c.App).without(func() { fmt.Fprintf(os.Stderr, format+"\n", args...) })
+		line := oneLine(fmt.Sprintf(format, args...))
+		progressIn(c.App).without(func() { fmt.Fprintln(os.Stderr, line) })
 	}
 }
 

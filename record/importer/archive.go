@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // A zip or tar archive is read as the one file in it, or as the member that is
@@ -18,6 +20,9 @@ var (
 	errSeveral  = errors.New("holds several files")
 	errNoMember = errors.New("holds no such member")
 )
+
+// zipEncrypted is the bit of a member's flags that says that it is.
+const zipEncrypted = 1
 
 const nameMember = "name one with --member"
 
@@ -48,8 +53,8 @@ func (s *Stream) openZip() error {
 	var names []string
 	var pick *zip.File
 	for _, f := range z.File {
-		if f.FileInfo().IsDir() {
-			continue
+		if f.FileInfo().IsDir() || strings.HasPrefix(f.Name, "__MACOSX/") && f.Name != s.member {
+			continue // what macOS adds beside each file is none of them
 		}
 		names = append(names, f.Name)
 		if s.member == "" || f.Name == s.member {
@@ -64,11 +69,15 @@ func (s *Stream) openZip() error {
 	case pick == nil:
 		return &Error{Name: s.Name, Offset: -1, Err: errNoMember, Remedy: memberList(names)}
 	}
+	if pick.Flags&zipEncrypted != 0 {
+		return &Error{Name: s.Name, Offset: -1, Err: fmt.Errorf("member %s is encrypted", pick.Name), Remedy: "unpack it with its password: unzip FILE"}
+	}
+	z.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor())
 	r, err := pick.Open()
 	if err != nil {
 		return &Error{Name: s.Name, Offset: -1, Err: fmt.Errorf("member %s: %w", pick.Name, err), Remedy: "unpack it with another program"}
 	}
-	s.R, s.member = r, ""
+	s.R, s.member = &unpacker{what: "zip", r: r, in: packed{n: int64(min(pick.CompressedSize64, 1<<62))}}, ""
 	s.close = append(s.close, r.Close)
 	return nil
 }

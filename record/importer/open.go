@@ -99,8 +99,11 @@ func openError(path string, err error) error {
 		err = pe.Err
 	}
 	e := &Error{Name: path, Offset: -1, Err: err}
-	if errors.Is(err, fs.ErrPermission) {
+	switch st, serr := os.Stat(path); {
+	case errors.Is(err, fs.ErrPermission):
 		e.Remedy = "check its owner and mode"
+	case serr == nil && st.Mode()&fs.ModeSocket != 0:
+		e.Err, e.Remedy = errors.New("is a socket"), "give what comes from it on standard input"
 	}
 	return e
 }
@@ -128,7 +131,11 @@ func (s *Stream) peel() error {
 		br := bufio.NewReaderSize(s.R, SniffLen)
 		head, err := br.Peek(SniffLen)
 		if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
-			return &Error{Name: s.Name, Offset: 0, Err: err}
+			e := &Error{Name: s.Name, Offset: -1, Err: err}
+			if s.layers > 0 && !errors.As(err, &e) {
+				e.Remedy = fetchAgain
+			}
+			return e
 		}
 		s.Head, s.R = head, br
 		more, err := s.unpack(br)
@@ -158,24 +165,35 @@ func (s *Stream) unpack(br *bufio.Reader) (bool, error) {
 	case isTar(s.Head):
 		return true, s.openTar(br)
 	case bytes.HasPrefix(s.Head, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(br)
-		if err != nil {
-			return false, &Error{Name: s.Name, Offset: 0, Err: fmt.Errorf("gzip: %w", err), Remedy: "the file is damaged: fetch it again"}
-		}
-		s.R = z
-		s.close = append(s.close, z.Close)
-		return true, nil
+		return true, s.openPacked("gzip", br, func(r io.Reader) (io.Reader, error) {
+			z, err := gzip.NewReader(r)
+			if err == nil {
+				s.close = append(s.close, z.Close)
+			}
+			return z, err
+		})
 	case bytes.HasPrefix(s.Head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return false, &Error{Name: s.Name, Offset: 0, Err: fmt.Errorf("zstd: %w", err), Remedy: "the file is damaged: fetch it again"}
-		}
-		s.R = z
-		s.close = append(s.close, func() error { z.Close(); return nil })
-		return true, nil
+		return true, s.openPacked("zstd", br, func(r io.Reader) (io.Reader, error) {
+			z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+			if err == nil {
+				s.close = append(s.close, func() error { z.Close(); return nil })
+			}
+			return z, err
+		})
 	}
 	return false, nil
 }
+
+func (s *Stream) openPacked(what string, r io.Reader, open func(io.Reader) (io.Reader, error)) error {
+	u, err := newUnpacker(what, r, open)
+	if err != nil {
+		return &Error{Name: s.Name, Offset: -1, Err: err, Remedy: fetchAgain}
+	}
+	s.R = u
+	return nil
+}
+
+const fetchAgain = "fetch the file again"
 
 // Close releases the input.
 func (s *Stream) Close() error {
@@ -239,6 +257,14 @@ var knownForeign = []struct {
 	{[]byte("PERFILE2"), "is perf.data, a binary form of perf", "turn it into text: perf script -i FILE > out.txt"},
 	{[]byte("\xff\xfe"), "is UTF-16 text, as PowerShell writes it", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE > out.txt"},
 	{[]byte("\xfe\xff"), "is UTF-16 text", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE > out.txt"},
+	{[]byte("\xfd7zXZ\x00"), "is compressed by xz, which is not read", "unpack it: xz -dk FILE"},
+	{[]byte("BZh"), "is compressed by bzip2, which is not read", "unpack it: bzip2 -dk FILE"},
+	{[]byte("\x04\x22\x4d\x18"), "is compressed by lz4, which is not read", "unpack it: lz4 -d FILE"},
+	{[]byte("LZIP"), "is compressed by lzip, which is not read", "unpack it: lzip -dk FILE"},
+	{[]byte("\x1f\x9d"), "is compressed by compress, which is not read", "unpack it: uncompress FILE"},
+	{[]byte("7z\xbc\xaf\x27\x1c"), "is a 7z archive, which is not read", "unpack it: 7z x FILE"},
+	{[]byte("Rar!\x1a\x07"), "is a rar archive, which is not read", "unpack it: unrar x FILE"},
+	{[]byte("PAR1"), "is a Parquet table, as exports write them; it is no trace", "name the log or trace that it was made of"},
 	{[]byte("\x7fELF"), "is a program or library, not a trace", "record it with: gpurec record -- FILE"},
 }
 

@@ -166,6 +166,9 @@ func (f *File) spool(t *os.File, r io.Reader) error {
 	limit := want
 	if want == 0 {
 		limit = 1 << 46
+		if size := binary.BigEndian.Uint16(head[16:]); size != 1 && (size < 512 || size&(size-1) != 0) {
+			limit = headSize // no database has such pages: SQLite says so
+		}
 	}
 	src := &source{r: r}
 	m, err := io.CopyN(t, src, max(0, limit-int64(n)))
