@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -16,44 +15,25 @@ import (
 type column struct {
 	w      *parquet.ColumnWriter
 	offset uintptr
-	index  int
 	fill   func(c *column, field unsafe.Pointer, stride uintptr)
-	values []parquet.Value // what fill sets
-	level  int             // definition level of a value: 0 where none can be NULL
-	null   parquet.Value
+	values []parquet.Value // what fill sets: the zero value is NULL
 
-	// The last value set. Making one costs more than comparing, and most
-	// columns repeat theirs.
-	bits uint64
-	text string
-	last parquet.Value
+	// Texts set lately: most columns repeat theirs. A text stands at a place that
+	// its address gives.
+	texts [8]struct {
+		text  string
+		value parquet.Value
+	}
 
 	textBytes int // of the present row group
 }
 
-func newColumn(c correlate.Column, index int, w *parquet.ColumnWriter) column {
-	out := column{
-		w: w, offset: c.Offset, index: index, fill: fillers[c.Type],
-		values: make([]parquet.Value, batchRows),
-		null:   parquet.Value{}.Level(0, 0, index),
-	}
-	if nullable(c.Type) {
-		out.level = 1
-	}
-	switch c.Type {
-	case correlate.ColReal, correlate.ColPlainReal:
-		out.last = out.value(parquet.DoubleValue(0))
-	case correlate.ColBool, correlate.ColPlainBool:
-		out.last = out.value(parquet.BooleanValue(false))
-	case correlate.ColString:
-		out.last = out.null // of ""
-	default:
-		out.last = out.value(parquet.Int64Value(0))
-	}
-	return out
+func newColumn(c correlate.Column, w *parquet.ColumnWriter) column {
+	return column{w: w, offset: c.Offset, fill: fillers[c.Type], values: make([]parquet.Value, batchRows)}
 }
 
-func (c *column) value(v parquet.Value) parquet.Value { return v.Level(0, c.level, c.index) }
+// known is the definition level of a value that is not NULL, where one can be.
+const known = 1
 
 func (c *column) write(rows unsafe.Pointer, stride uintptr, n int) error {
 	all := c.values
@@ -83,9 +63,10 @@ func fillID(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
 		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := *(*int64)(p); v != 0 {
-			c.values[i] = c.int(v)
+			c.values[i] = parquet.Int64Value(v)
+			c.values[i].SetDefinitionLevel(known)
 		} else {
-			c.values[i] = c.null
+			c.values[i] = parquet.Value{}
 		}
 	}
 }
@@ -94,9 +75,10 @@ func fillInt(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
 		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := (*correlate.OptInt)(p); v.OK {
-			c.values[i] = c.int(v.V)
+			c.values[i] = parquet.Int64Value(v.V)
+			c.values[i].SetDefinitionLevel(known)
 		} else {
-			c.values[i] = c.null
+			c.values[i] = parquet.Value{}
 		}
 	}
 }
@@ -104,7 +86,7 @@ func fillInt(c *column, p unsafe.Pointer, stride uintptr) {
 func fillPlainInt(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
 		p := unsafe.Add(p, uintptr(i)*stride)
-		c.values[i] = c.int(*(*int64)(p))
+		c.values[i] = parquet.Int64Value(*(*int64)(p))
 	}
 }
 
@@ -112,9 +94,10 @@ func fillReal(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
 		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := (*correlate.OptReal)(p); v.OK {
-			c.values[i] = c.real(v.V)
+			c.values[i] = parquet.DoubleValue(v.V)
+			c.values[i].SetDefinitionLevel(known)
 		} else {
-			c.values[i] = c.null
+			c.values[i] = parquet.Value{}
 		}
 	}
 }
@@ -122,7 +105,7 @@ func fillReal(c *column, p unsafe.Pointer, stride uintptr) {
 func fillPlainReal(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
 		p := unsafe.Add(p, uintptr(i)*stride)
-		c.values[i] = c.real(*(*float64)(p))
+		c.values[i] = parquet.DoubleValue(*(*float64)(p))
 	}
 }
 
@@ -130,9 +113,10 @@ func fillBool(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
 		p := unsafe.Add(p, uintptr(i)*stride)
 		if v := (*correlate.OptBool)(p); v.OK {
-			c.values[i] = c.value(parquet.BooleanValue(v.V))
+			c.values[i] = parquet.BooleanValue(v.V)
+			c.values[i].SetDefinitionLevel(known)
 		} else {
-			c.values[i] = c.null
+			c.values[i] = parquet.Value{}
 		}
 	}
 }
@@ -140,7 +124,7 @@ func fillBool(c *column, p unsafe.Pointer, stride uintptr) {
 func fillPlainBool(c *column, p unsafe.Pointer, stride uintptr) {
 	for i := range c.values {
 		p := unsafe.Add(p, uintptr(i)*stride)
-		c.values[i] = c.value(parquet.BooleanValue(*(*bool)(p)))
+		c.values[i] = parquet.BooleanValue(*(*bool)(p))
 	}
 }
 
@@ -150,36 +134,23 @@ func fillString(c *column, p unsafe.Pointer, stride uintptr) {
 		// Equal strings mostly come from the same memory: the pointers are
 		// compared, not the text.
 		s := *(*string)(p)
-		if len(s) != len(c.text) || unsafe.StringData(s) != unsafe.StringData(c.text) {
-			c.setText(s)
+		t := &c.texts[uintptr(unsafe.Pointer(unsafe.StringData(s)))>>3%uintptr(len(c.texts))]
+		if len(s) != len(t.text) || unsafe.StringData(s) != unsafe.StringData(t.text) {
+			t.text, t.value = s, textValue(s)
 		}
 		c.textBytes += len(s)
-		c.values[i] = c.last
+		c.values[i] = t.value
 	}
 }
 
-func (c *column) int(v int64) parquet.Value {
-	if uint64(v) != c.bits {
-		c.bits = uint64(v)
-		c.last = c.value(parquet.Int64Value(v))
+func textValue(s string) parquet.Value {
+	if s == "" {
+		return parquet.Value{}
 	}
-	return c.last
-}
-
-func (c *column) real(v float64) parquet.Value {
-	if bits := math.Float64bits(v); bits != c.bits {
-		c.bits = bits
-		c.last = c.value(parquet.DoubleValue(v))
-	}
-	return c.last
-}
-
-func (c *column) setText(s string) {
-	c.text, c.last = s, c.null
-	if s != "" {
-		s = validUTF8(s)
-		c.last = c.value(parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s))))
-	}
+	s = validUTF8(s)
+	v := parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
+	v.SetDefinitionLevel(known)
+	return v
 }
 
 // validUTF8 returns s with each byte that is not part of a UTF-8 character as

@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/gpurec/gpurec/correlate"
 )
@@ -16,7 +15,7 @@ import (
 const (
 	rowGroupRows    = 122_880   // what DuckDB writes: a unit of parallel reading
 	rowGroupText    = 128 << 20 // bytes of text after which a row group ends early
-	pageBytes       = 128 << 10
+	pageBytes       = 256 << 10
 	dictionaryBytes = 512 << 10
 	batchRows       = 512
 )
@@ -32,6 +31,10 @@ type file struct {
 }
 
 func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
+	z, err := codec()
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Create(filepath.Join(dir, t.Name+".parquet"))
 	if err != nil {
 		return nil, err
@@ -40,9 +43,10 @@ func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
 	out := &file{f: f, buf: bufio.NewWriterSize(f, 256<<10), stride: stride}
 	out.w = parquet.NewGenericWriter[any](out.buf, schema,
 		parquet.CreatedBy("gpurec", fmt.Sprint(SchemaVersion), ""),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		parquet.Compression(z),
 		parquet.PageBufferSize(pageBytes),
 		parquet.WriteBufferSize(0),
+		parquet.DataPageVersion(1),        // of which the levels are compressed too
 		parquet.DataPageStatistics(false), // the page index has them
 		parquet.DictionaryMaxBytes(dictionaryBytes))
 	for _, e := range tableMetadata(t) {
@@ -50,7 +54,7 @@ func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
 	}
 	writers := out.w.ColumnWriters()
 	for i, c := range t.Columns() {
-		out.columns = append(out.columns, newColumn(c, i, writers[i]))
+		out.columns = append(out.columns, newColumn(c, writers[i]))
 	}
 	return out, nil
 }
