@@ -73,7 +73,7 @@ From another directory, say where the export is first:
 - **Storage**: zstd; row groups of 122,880 rows; dictionaries for text that repeats;
   DELTA_BINARY_PACKED for times and ids, but not for lengths of time and the ids of links, which
   are smaller plain; statistics of every row group and page. No table of any size is larger than
-  DuckDB's own `COPY … (COMPRESSION zstd)` of it (`cd testdata/duckdb && go test -run Size -v .`). There are
+  DuckDB's own ` + "`COPY … (COMPRESSION zstd)`" + ` of it (` + "`cd testdata/duckdb && go test -run Size -v .`" + `). There are
   no Bloom filters: ids rise with time, so that statistics alone leave 1 row group of 4 to 10
   for an id (3 for ` + "`links.dst_id`" + `), and filters on all ids would take 8.2 bytes a row, not 4.7.
 - **Many runs** side by side, on DuckDB, Spark, Trino or ClickHouse: [fleet.md](fleet.md).
