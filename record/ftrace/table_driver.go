@@ -275,6 +275,10 @@ func driverCounters() []tracepoint {
 	return []tracepoint{
 		counter("drm_msm_gpu", "msm_gpu_freq_change", "gpu_frequency", "MHz", "new_freq", "freq"),
 		counter("i915", "intel_gpu_freq_change", "gpu_frequency", "MHz", "new_freq", "freq"),
+		{system: "kgsl", name: "kgsl_pwrlevel", kind: event.KindCounter, called: "gpu_frequency", unit: "Hz", binds: []bind{ // kgsl_trace.h
+			{key: "d_name", field: event.FieldDevice, conv: convWord}, {key: "device_name", field: event.FieldDevice, conv: convWord},
+			{key: "freq", conv: convUint, tmp: tmpA}, {key: "pwrlevel", conv: convIgnore}, {key: "prev_pwrlevel", conv: convIgnore}, {key: "prev_freq", conv: convIgnore},
+		}, fix: fixValue},
 		counter("mali", "mali_dvfs_set_clock", "mali_dvfs_set_clock", "MHz", "frequency"),
 		counter("mali", "mali_dvfs_set_voltage", "mali_dvfs_set_voltage", "uV", "voltage"),
 		counter("mali", "mali_dvfs_event", "mali_dvfs_utilization", "%", "utilization"),
