@@ -1,12 +1,18 @@
 package perfetto
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export/perfetto/check"
+	pb "github.com/gpurec/gpurec/protos/perfetto"
 )
 
 // Times that no trace can hold are taken as unknown and counted: between the
@@ -140,4 +146,115 @@ outer]
 gpurec > events without a thread | sample | sample | 21 | map[stack:a]
 process 3 > thread 4 | mem_map | map | 30 | map[address:0x7f0000000000 bytes:4096 device:0000:c3:00.0 mem_map_id:7 object_ptr:0xffff888100004000]
 process 3 > thread 4 | mem_map | unmap | 40 | map[mem_map_id:8]`)
+}
+
+// What the checker holds of jobs beyond the lanes, and of the layout of tracks,
+// is found when it is broken.
+func TestLayoutMutations(t *testing.T) {
+	rows := &correlate.Rows{}
+	for i := int64(1); i <= 14; i++ {
+		rows.Jobs = append(rows.Jobs, correlate.Job{ID: correlate.ID(i), Ring: "r", SchedJobID: unum(uint64(i)), Comm: "x", QueuedNS: at(i * 10), EndKind: "done",
+			RunNS: at(1000 + i*10), DeviceStartNS: at(1000 + i*10), DoneNS: at(1010 + i*10), QueueDelayNS: num(1000), HWQueueNS: num(0), DeviceTimeNS: num(10)})
+	}
+	rows.Slices = []correlate.Slice{{ID: 1, PID: num(3), TID: num(4), StartNS: at(10), EndNS: at(50), Name: "s", Category: "x"},
+		{ID: 2, PID: num(5), TID: num(6), StartNS: at(20), EndNS: at(50), Name: "s", Category: "x"}}
+	rows.Counters = []correlate.Counter{{Name: "power", Unit: "W", TSNS: at(5), Value: 1}}
+	file := write(t, rows, summary(0, 2000))
+	track := func(name string) func(*pb.TracePacket) bool {
+		return func(x *pb.TracePacket) bool { return x.TrackDescriptor.GetName() == name }
+	}
+	for _, m := range []struct {
+		name, rule string
+		change     func(t *testing.T, p trace) trace
+	}{
+		{"none", "", func(_ *testing.T, p trace) trace { return p }},
+		{"hidden job without a time", "backlog", func(t *testing.T, p trace) trace {
+			x := p[p.first(t, isBegin(1130))].TrackEvent
+			var keep []*pb.DebugAnnotation
+			for _, a := range x.DebugAnnotations {
+				if a.GetIntValue() != 1000 {
+					keep = append(keep, a)
+				}
+			}
+			x.DebugAnnotations = keep
+			return p
+		}},
+		{"hidden jobs counted one short", "backlog", func(t *testing.T, p trace) trace {
+			uuid := p[p.first(t, track("queued, not drawn"))].TrackDescriptor.GetUuid()
+			return p.drop(p.first(t, func(x *pb.TracePacket) bool {
+				return x.TrackEvent.GetTrackUuid() == uuid && x.GetTimestamp() == 140
+			}))
+		}},
+		{"number left out", "layout", func(t *testing.T, p trace) trace {
+			last := uint64(0)
+			for _, x := range p {
+				last = max(last, x.TrackDescriptor.GetUuid())
+			}
+			for _, x := range p {
+				if x.TrackDescriptor.GetUuid() == last {
+					x.TrackDescriptor.Uuid = proto.Uint64(last + 7)
+				}
+				if x.TrackEvent.GetTrackUuid() == last {
+					x.TrackEvent.TrackUuid = proto.Uint64(last + 7)
+				}
+			}
+			return p
+		}},
+		{"unit without a blank", "layout", func(t *testing.T, p trace) trace {
+			p[p.first(t, track("power"))].TrackDescriptor.Counter.UnitName = proto.String("W")
+			return p
+		}},
+		{"more than all of a GPU", "layout", func(t *testing.T, p trace) trace {
+			p[p.first(t, func(x *pb.TracePacket) bool { return x.TrackEvent.GetDoubleCounterValue() > 5 })].TrackEvent.DoubleCounterValue = proto.Float64(101)
+			return p
+		}},
+		{"process among others", "layout", func(t *testing.T, p trace) trace {
+			p[p.first(t, func(x *pb.TracePacket) bool { return x.TrackDescriptor.GetProcess() != nil })].TrackDescriptor.SiblingOrderRank = nil
+			return p
+		}},
+		{"two processes of one rank", "layout", func(t *testing.T, p trace) trace {
+			for _, x := range p {
+				if x.TrackDescriptor.GetProcess() != nil {
+					x.TrackDescriptor.SiblingOrderRank = proto.Int32(-1000)
+				}
+			}
+			return p
+		}},
+		{"idle below the backlog's rank", "layout", func(t *testing.T, p trace) trace {
+			p[p.first(t, track("queued, not drawn"))].TrackDescriptor.SiblingOrderRank = proto.Int32(3)
+			return p
+		}},
+		{"event on a group", "layout", func(t *testing.T, p trace) trace {
+			uuid := p[p.first(t, func(x *pb.TracePacket) bool {
+				return x.TrackDescriptor.GetParentUuid() == 0 && strings.HasPrefix(x.TrackDescriptor.GetName(), "GPU ")
+			})].TrackDescriptor.GetUuid()
+			for _, x := range p {
+				if x.TrackEvent != nil && len(x.TrackEvent.CategoryIids) > 0 && x.GetTimestamp() == 10 {
+					x.TrackEvent.TrackUuid = &uuid
+				}
+			}
+			return p
+		}},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var tr pb.Trace
+			if err := proto.Unmarshal(b, &tr); err != nil {
+				t.Fatal(err)
+			}
+			if b, err = proto.Marshal(&pb.Trace{Packet: m.change(t, absolute(tr.Packet))}); err != nil {
+				t.Fatal(err)
+			}
+			rep, err := check.Trace(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.rule == "" && rep.Err() != nil || m.rule != "" && !rep.Has(m.rule) {
+				t.Errorf("problems: %v", rep.Problems)
+			}
+		})
+	}
 }

@@ -33,7 +33,10 @@ type trace []*pb.TracePacket
 // load returns a trace with times in BOOTTIME: packets can be moved.
 func load(t *testing.T) trace {
 	t.Helper()
-	p := loadAsIs(t)
+	return absolute(loadAsIs(t))
+}
+
+func absolute(p trace) trace {
 	now := uint64(0)
 	for _, x := range p {
 		switch {

@@ -138,9 +138,8 @@ func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {
 	}
 	d.pen.Int(argDurNS, k.end-k.start)
 	d.argClip(r.StartNS, r.EndNS)
-	if r.SubmitterWas != "" {
-		j := d.m.jobs.get(r.JobID)
-		if t := d.m.threadOf(&j); t != nil {
+	if r.SubmitterWas != "" || r.SubmitterTID.OK {
+		if t := d.submitter(r); t != nil {
 			d.pen.Str(argSubmitter, strings.TrimSpace(t.Name+" "+strconv.FormatInt(t.TID, 10)))
 		}
 		d.pen.Str(argSubmitterWas, r.SubmitterWas)
@@ -153,6 +152,15 @@ func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {
 		}
 	}
 	d.pen.Done()
+}
+
+// submitter is the thread whose submission ended a gap, or nil.
+func (d *drawer) submitter(r *correlate.IdleGap) *Thread {
+	if r.SubmitterTID.OK {
+		return d.m.thread(r.SubmitterID, correlate.OptInt{}, r.SubmitterTID)
+	}
+	j := d.m.jobs.get(r.JobID)
+	return d.m.threadOf(&j)
 }
 
 func (d *drawer) drawLoss(r *correlate.Loss, k *key) {

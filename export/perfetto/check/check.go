@@ -242,6 +242,7 @@ func (c *checker) finish() {
 		}
 	}
 	c.siblings()
+	c.layout()
 	c.checkFlows()
 	c.checkStages()
 	for _, x := range c.rep.Slices {
