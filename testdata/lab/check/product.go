@@ -326,6 +326,9 @@ func (c *comparison) deviceStarts(jobs []*Job, rows map[*Job]*correlate.Job, p *
 		if row == nil || !row.DoneNS.OK {
 			continue // complete tells what lacks
 		}
+		if row.Ring == "" {
+			continue // it names none: of a newer event of its end alone
+		}
 		at := ringName{j.Device, j.Ring}
 		if p.devices[row.DeviceID] == "" {
 			at.device = fmt.Sprint("unnamed ", row.DeviceID)
