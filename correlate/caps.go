@@ -3,8 +3,6 @@ package correlate
 import (
 	"cmp"
 	"slices"
-
-	"github.com/gpurec/gpurec/record/event"
 )
 
 // Caps bound what a run holds, whatever comes. A field that is 0 takes its
@@ -154,16 +152,3 @@ func giveByID[T any](e *engine, list []T, rows *[]T, id func(*T) ID) {
 		e.flushFull()
 	}
 }
-
-var (
-	anomalyThreadLetGo = event.AnomalySpec{Name: "thread_let_go", Severity: event.SeverityInfo,
-		Doc: "So many threads that one which did nothing for the longest was let go; if it goes on it has a second row, and what it was in has ended as evicted.", Remedy: "record sched:sched_process_exit too, which tells which threads are over, or correlate a shorter part of the log"}
-	anomalyProcessLetGo = event.AnomalySpec{Name: "process_let_go", Severity: event.SeverityInfo,
-		Doc: "So many processes that one without threads was let go; if it goes on it has a second row.", Remedy: "record sched:sched_process_exit too, which tells which processes are over, or correlate a shorter part of the log"}
-	anomalyDeviceLetGo = event.AnomalySpec{Name: "device_let_go", Severity: event.SeverityWarning,
-		Doc: "So many devices that the row of one was given early; if it is named again it has a second row.", Remedy: "correlate fewer machines at once"}
-	anomalyRingLetGo = event.AnomalySpec{Name: "ring_let_go", Severity: event.SeverityWarning,
-		Doc: "So many rings that the row of one was given early; if jobs go on on it there is a second row: add the two.", Remedy: "correlate fewer machines at once, or a shorter part of the log"}
-	anomalyGapEarly = event.AnomalySpec{Name: "idle_gap_given_early", Severity: event.SeverityWarning,
-		Doc: "Work lies in an idle gap of its device that was given already to stay within a cap: that gap is too long.", Remedy: "correlate a shorter part of the log"}
-)

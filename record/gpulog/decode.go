@@ -2,7 +2,6 @@ package gpulog
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -149,10 +148,9 @@ func (d *decoder) loadStrings(buf *decbuf) {
 	if buf.bad {
 		return
 	}
-	all := string(b)
 	for _, l := range lens {
-		d.strs = append(d.strs, d.intern(all[:l]))
-		all = all[l:]
+		d.strs = append(d.strs, d.intern(b[:l]))
+		b = b[l:]
 	}
 }
 
@@ -162,18 +160,19 @@ const (
 )
 
 // intern returns the same string for the same short text, whatever block it
-// comes from, so that those who group by it compare addresses.
-func (d *decoder) intern(s string) string {
-	if len(s) > maxInternedLen {
-		return s
+// comes from, so that those who group by it compare addresses. Each string has
+// memory of its own: who keeps one does not keep the text of a whole block.
+func (d *decoder) intern(b []byte) string {
+	if len(b) > maxInternedLen {
+		return string(b)
 	}
-	if t, ok := d.interned[s]; ok {
-		return t
+	if s, ok := d.interned[string(b)]; ok {
+		return s
 	}
 	if d.interned == nil || len(d.interned) >= maxInterned {
 		d.interned = make(map[string]string)
 	}
-	s = strings.Clone(s)
+	s := string(b)
 	d.interned[s] = s
 	return s
 }
