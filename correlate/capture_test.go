@@ -188,6 +188,37 @@ func TestCaptureJobs(t *testing.T) {
 	})
 }
 
+// TestCaptureFates: the job that the client made hang is guilty, the other one
+// that it saw fail is cancelled, the one with two hardware fences ran again; no
+// other has a fate, and all that is one reset.
+func TestCaptureFates(t *testing.T) {
+	eachCapture(t, func(t *testing.T, c *captureRun) {
+		count := map[string]int{}
+		for _, w := range readTruth(t, c.kernel) {
+			j := c.byKey[[2]uint64{w.ctx, w.fseq}]
+			if j == nil {
+				t.Fatalf("job %d:%d is missing", w.ctx, w.fseq)
+			}
+			want := ""
+			switch {
+			case w.hangs:
+				want = fateGuilty
+			case w.err_ != 0:
+				want = fateCancelled
+			case j.Runs > 1:
+				want = fateRerun
+			}
+			if j.Fate != want {
+				t.Errorf("job %d:%d: fate %q by %q, want %q", w.ctx, w.fseq, j.Fate, j.FateRule, want)
+			}
+			count[j.Fate]++
+		}
+		if count[fateGuilty] != 1 || count[fateCancelled] != 1 || count[fateRerun] != 1 || len(c.r.Resets) != 1 {
+			t.Errorf("fates %v, %d resets", count, len(c.r.Resets))
+		}
+	})
+}
+
 // TestCaptureMeasures: all times and measures equal the plain calculation.
 func TestCaptureMeasures(t *testing.T) {
 	eachCapture(t, func(t *testing.T, c *captureRun) {

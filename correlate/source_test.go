@@ -261,6 +261,7 @@ type truth struct {
 	ctx, fseq    uint64
 	submit, ret  event.Time
 	waited, err_ int64
+	hangs        bool // the client asked for a job that never ends
 }
 
 func readTruth(t testing.TB, kernel string) []truth {
@@ -282,7 +283,7 @@ func readTruth(t testing.TB, kernel string) []truth {
 				f[k] = n
 			}
 			out = append(out, truth{f["pid"], f["ring"], uint64(f["ctx"]), uint64(f["fseq"]),
-				event.Time(f["submit"]), event.Time(f["ret"]), f["waited"], f["err"]})
+				event.Time(f["submit"]), event.Time(f["ret"]), f["waited"], f["err"], f["flags"]&1 != 0})
 		}
 	}
 	return out
