@@ -24,7 +24,11 @@ func (x *jobTracker) notes(j *job) {
 		x.note(j, missFence, NotRecorded, j.since, firstTime(r.QueuedNS, r.RunNS, r.DoneNS))
 	}
 	if !r.FinishedNS.OK {
-		x.note(j, missFinished, x.tail(j, x.unsignalled(j)), firstTime(r.DoneNS, r.RunNS, r.QueuedNS), event.NoTime)
+		from := firstTime(r.DoneNS, r.RunNS, r.QueuedNS)
+		if j.doneConf == Inferred && j.doneByAddress() { // it may be another job's: its own is in the loss, and the signal after it
+			from = firstTime(r.RunNS, r.QueuedNS)
+		}
+		x.note(j, missFinished, x.tail(j, x.unsignalled(j)), from, event.NoTime)
 	}
 	if j.hw == nil && (j.ran || j.bridgeRun) && (j.drv == nil || !j.drv.ownFence) {
 		x.note(j, missHWFence, NotRecorded, timeOr(r.RunNS), timeOr(r.DoneNS))
