@@ -566,7 +566,7 @@ WITH run AS (
   UNION ALL SELECT 'memory_left', device_id, NULL, process_id, live_at_end_bytes, 'bytes', 0 FROM report_memory WHERE live_at_end >= 16 AND live_at_end_bytes >= 1048576
   UNION ALL SELECT 'ring_idle', device_id, ring, NULL, idle_ns / (idle_ns + busy_ns)::DOUBLE, 'ratio', idle_ns FROM asked WHERE asked_ns >= 1000000 AND asked_ns >= 0.2 * (idle_ns + busy_ns)::DOUBLE
   UNION ALL SELECT 'stutter', device_id, ring, process_id, outliers, 'count', excess_ns FROM rhythm
-    WHERE (of_bursts OR NOT of_frames) AND n >= 20 AND outliers > 0 AND outliers <= 0.1 * n::DOUBLE AND excess_ns >= 5000000
+    WHERE (of_bursts OR NOT of_frames) AND n >= 20 AND outliers > 0 AND outliers <= CASE WHEN of_bursts THEN 0.2 ELSE 0.1 END::DOUBLE * n AND excess_ns >= 5000000
   UNION ALL SELECT 'queue_delay_tail', device_id, ring, NULL, p99_ns, 'ns', max_ns FROM report_stats
     WHERE measure = 'ring.queue_delay' AND count >= 20 AND (p99_ns >= 5000000 AND p99_ns >= 10 * p50_ns OR max_ns >= 50000000 AND max_ns >= 50 * p50_ns)
   UNION ALL SELECT 'blocking_call', NULL, NULL, process_id, share_of_run_ratio, 'ratio', sum_ns FROM report_blocking_threads WHERE share_of_run_ratio >= 0.5

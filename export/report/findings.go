@@ -51,6 +51,7 @@ const (
 	idleLeast      = 1_000_000 // ns
 	stutterLeast   = 20        // intervals
 	stutterShare   = 0.1       // of the intervals may be outliers
+	stutterBursts  = 0.2       // of those between bursts
 	stutterExcess  = 5_000_000 // ns
 	tailLeast      = 5_000_000 // ns of the 99th percentile
 	tailTimes      = 10        // that percentile over the median
@@ -81,7 +82,7 @@ var Rules = []RuleSpec{
 	{"failed_calls", levelProblem, "API calls returned an error; \"not ready\" (600) is left out"},
 	{"memory_left", levelProblem, "a process left 16 and more mappings or allocations, and 1 MiB and more, in place at the end"},
 	{"ring_idle", levelSlow, "a ring, or a GPU without rings, was idle for 20 % of its time and 1 ms and more; of a ring beside a busier one of its GPU only the time counts in which jobs were queued"},
-	{"stutter", levelSlow, "of 20 and more intervals between submissions (between bursts of them, if they come in bursts) up to 10 % reach max(1.5 × median, median + 1 ms), and they pass the median by 5 ms in sum"},
+	{"stutter", levelSlow, "of 20 and more intervals between submissions (between bursts of them, if they come in bursts) up to 10 % (of bursts 20 %) reach max(1.5 × median, median + 1 ms), and they pass the median by 5 ms in sum"},
 	{"queue_delay_tail", levelSlow, "of 20 and more queue delays the 99th percentile is 5 ms and more and 10 medians and more, or the greatest 50 ms and more and 50 medians and more"},
 	{"blocking_call", levelSlow, "a thread was in outermost calls of one function that waits by its nature for half of the run and more"},
 	{"slow_enqueue", levelSlow, "calls that should only enqueue took 1 ms and more each, and 5 % of the run in sum"},

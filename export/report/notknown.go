@@ -32,7 +32,7 @@ func (b *Builder) notKnown() {
 	n := b.unmatchedCount("jobs", "device")
 	say(n > 0, fmt.Sprintf("the GPU of %s", count(n, "job")), "the kernel's events before 6.17 do not name it", "gpurec record reads it by BPF; with one GPU nothing is lost")
 	n = b.unmatchedCount("jobs", "queue", "not_recorded", "before_start")
-	say(n > 0, fmt.Sprintf("when %s was queued, and by whom", count(n, "job")), "the queueing was before the recording, or its event is not recorded", "start recording before the program")
+	say(n > 0, fmt.Sprintf("when %s %s queued, and by whom", count(n, "job"), map[bool]string{true: "was", false: "were"}[n == 1]), "the queueing was before the recording, or its event is not recorded", "start recording before the program")
 	say(r.Rows["jobs"] > 0 && !b.seen.done, "how long jobs ran", "the log holds no events of their end", "record the events drm_sched_process_job or drm_sched_job_done, or dma_fence")
 	say(b.seen.jobs && !b.seen.threads && b.submitterUnknown(), "what the submitting threads did while nothing was submitted", "the log holds no thread switches",
 		"record sched_switch too (gpurec record --probe sched)")

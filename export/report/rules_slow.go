@@ -12,30 +12,30 @@ func (b *Builder) stutter() []Finding {
 	var out []Finding
 	for i := range b.rep.Submissions {
 		s := &b.rep.Submissions[i]
-		x, what, view := &s.Regularity, "a job", "report_submission_intervals"
+		x, what, view, most := &s.Regularity, "a job", "report_submission_intervals", stutterShare
 		if s.MeasuredBy == byCalls {
 			what = "work"
 		}
 		switch {
 		case s.Bursts != nil && s.Bursts.Intervals.Count >= stutterLeast:
-			x, what, view = s.Bursts, "a burst of jobs", "report_burst_intervals"
+			x, what, view, most = s.Bursts, "a burst of jobs", "report_burst_intervals", stutterBursts
 			if s.MeasuredBy == byCalls {
 				what = "a burst of work"
 			}
 		case s.Intervals.P50NS < burstMedian && s.Periodic:
 			continue // a few bursts, and they come regularly
 		}
-		if x.stutters() {
+		if x.stutters(most) {
 			out = append(out, b.stutterFinding(s, x, what, view))
 		}
 	}
 	return out
 }
 
-// stutters reports whether a few intervals stick out of many.
-func (x *Regularity) stutters() bool {
+// stutters reports whether a few intervals, at most that share, stick out of many.
+func (x *Regularity) stutters(most float64) bool {
 	n := x.Intervals.Count
-	return n >= stutterLeast && x.Outliers > 0 && float64(x.Outliers) <= stutterShare*float64(n) && x.ExcessNS >= stutterExcess
+	return n >= stutterLeast && x.Outliers > 0 && float64(x.Outliers) <= most*float64(n) && x.ExcessNS >= stutterExcess
 }
 
 func (b *Builder) stutterFinding(s *Submission, x *Regularity, what, view string) Finding {

@@ -137,7 +137,9 @@ func (r *Report) head() []string {
 	if r.ResolutionNS > 1 {
 		clock += ", times in whole µs"
 	}
-	if r.StartNS != nil {
+	if r.StartNS != nil && r.span() == 0 && *r.EndNS != *r.StartNS {
+		out = append(out, "recorded  more than 292 years, if its times are right, "+clock)
+	} else if r.StartNS != nil {
 		out = append(out, fmt.Sprintf("recorded  %s, %s; +times below count from its begin", r.dur(*r.EndNS-*r.StartNS), clock))
 	} else {
 		out = append(out, "recorded  no event has a time, "+clock)
