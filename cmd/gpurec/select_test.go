@@ -80,7 +80,7 @@ func TestMaxOutput(t *testing.T) {
 	for _, c := range []struct {
 		out string
 		max int64
-	}{{"a.pftrace", 52 << 10}, {"a.pftrace", 40 << 10}, {"a.pftrace.gz", 9 << 10}, {"a.json", 120 << 10}, {"a/", 110 << 10}} {
+	}{{"a.pftrace", 52 << 10}, {"a.pftrace", 40 << 10}, {"a.pftrace.gz", 9 << 10}, {"a.json", 120 << 10}, {"a/", 124 << 10}} {
 		out := filepath.Join(dir, c.out)
 		if strings.HasSuffix(c.out, "/") {
 			out += "/"
