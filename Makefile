@@ -28,10 +28,10 @@ demo: build ## record (or unpack) a run, correlate, export, report
 
 test: ## unit and integration tests; live ones run as root where the kernel allows
 	$(GO) vet $(PKGS)
-	$(GO) test $(PKGS)
+	$(GO) test -timeout 60m $(PKGS)
 
 test-duckdb: ## open the Parquet export in real DuckDB (needs cgo and a C++ runtime)
-	cd testdata/duckdb && CGO_ENABLED=1 $(GO) test ./...
+	cd testdata/duckdb && CGO_ENABLED=1 $(GO) test -timeout 60m ./...
 
 test-readers: build ## read the Parquet export with JavaScript, Rust's Arrow and ClickHouse (needs node and npm)
 	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && mkdir -p $$d/lake/host=node1 $$d/lake/host=node2 && \
@@ -41,7 +41,7 @@ test-readers: build ## read the Parquet export with JavaScript, Rust's Arrow and
 	cd $$d && node readers.mjs $$d/lake
 
 race: ## the tests under the race detector (needs cgo)
-	CGO_ENABLED=1 $(GO) test -race -short $(PKGS)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $(PKGS)
 
 lab: ## the VM lab: real scheduler, fences and ioctls without a GPU (docs/lab.md)
 	$(GO) run ./testdata/lab/cmd/lab $(if $(KERNEL),-kernel $(KERNEL)) $(if $(SCENARIO),-scenario $(SCENARIO)) $(LABFLAGS)

@@ -116,12 +116,14 @@ func (fs *FS) makeInstance() (string, error) {
 }
 
 // removeInstance removes an instance. The kernel refuses while a file of it is
-// open, which may take a moment to end after its owner died.
+// open, which may take a moment to end after its owner died. One that another
+// recorder removes in the same moment is gone too: ENODEV (instance_rmdir in
+// kernel/trace/trace.c no longer finds it).
 func (fs *FS) removeInstance(name string, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	for {
 		err := unix.Rmdir(fs.path("instances", name))
-		if err == nil || errors.Is(err, unix.ENOENT) {
+		if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) {
 			return nil
 		}
 		if !errors.Is(err, unix.EBUSY) || !time.Now().Before(deadline) {
