@@ -214,7 +214,7 @@ func (x *sliceTracker) whole(ev *event.Event, t *thread, s *sliceStack) {
 		x.giveTree(n, r.ParentID, n.base)
 		return
 	}
-	if s.inTwin(n) {
+	if s.inTwin(n) || s.inLast(n) {
 		x.bound(s)
 		return
 	}
@@ -251,6 +251,37 @@ func (s *sliceStack) inTwin(n *sliceNode) bool {
 	n.children, inner.children = inner.children, []*sliceNode{n}
 	root.size++ // of a root alone it is asked
 	s.twin = n
+	return true
+}
+
+// inLast puts a slice into the last root if the two end together and that began
+// before: sources that write the outer one first, in order of begins, give both
+// at one time. It goes as deep as what ends with it does, and takes what began
+// after it.
+func (s *sliceStack) inLast(n *sliceNode) bool {
+	if len(s.roots) == 0 {
+		return false
+	}
+	root := s.roots[len(s.roots)-1]
+	if root.row.EndNS != n.row.EndNS || root.row.StartNS.V >= n.row.StartNS.V {
+		return false
+	}
+	p := root
+	for len(p.children) > 0 {
+		k := p.children[len(p.children)-1]
+		if k.row.EndNS != n.row.EndNS || k.row.StartNS.V > n.row.StartNS.V {
+			break
+		}
+		p = k
+	}
+	i := len(p.children)
+	for i > 0 && (p.row.StartNS == n.row.StartNS || p.children[i-1].row.StartNS.V >= n.row.StartNS.V) {
+		i--
+	}
+	n.children = append(n.children, p.children[i:]...)
+	p.children = append(p.children[:i], n)
+	root.size++ // of a root alone it is asked
+	s.twin = nil
 	return true
 }
 
