@@ -128,6 +128,12 @@ func TestProgressLines(t *testing.T) {
 	// What is read twice has no known end.
 	f.read = 500e6
 	want(9, "a\ufffdb.json: 500 MB, 58 MB/s, 33 k events/s") // (500-150)/6, 200,000/6
+	// What a library reads by itself has events only.
+	f.read, f.size = 0, 0
+	p.tick(at(9.5))
+	f.events = 2_200_000
+	want(9.75, "a\ufffdb.json: 2.2 M events, 800 k events/s") // 200,000 / 0.25
+	f.events = 2_000_000
 	// Behind the input its events are joined.
 	f.ended = true
 	next := p.then("joining")

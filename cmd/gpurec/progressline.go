@@ -45,6 +45,9 @@ func (p *progress) stage(now time.Time, what string) time.Time {
 func (p *progress) reading(now time.Time, name string, read, size int64, events uint64) string {
 	units, perSecond := p.rates(sample{now, name, uint64(read), events})
 	line := name + ": " + megabytes(float64(read))
+	if read == 0 && events > 0 { // SQLite reads the file by itself
+		return name + ": " + thousands(float64(events)) + " events" + perEvents(perSecond)
+	}
 	if size > 0 {
 		line = fmt.Sprintf("%s of %s (%d %%)", line, megabytes(float64(size)), 100*read/size)
 	}

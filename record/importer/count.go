@@ -11,7 +11,10 @@ import (
 // so much of a known size is an honest measure of what is left.
 
 // counter counts bytes read. Reading adds to it, any goroutine may look.
-type counter struct{ n atomic.Int64 }
+type counter struct {
+	n     atomic.Int64
+	blind atomic.Bool // part is read past it
+}
 
 type countedReader struct {
 	r io.Reader
@@ -36,11 +39,12 @@ func (r countedAt) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // File returns the plain file that At reads, nil if there is none. What is
-// read through it is not counted.
+// read through it is not counted: Progress knows nothing from then on.
 func (in Input) File() *os.File {
 	at := in.At
 	if c, ok := at.(countedAt); ok {
 		at = c.ReaderAt
+		c.c.blind.Store(true)
 	}
 	f, _ := at.(*os.File)
 	return f
@@ -80,4 +84,9 @@ func (s *Stream) Counted(at io.ReaderAt) io.ReaderAt { return countedAt{at, s.re
 // Progress returns how many bytes of the file or folder were read so far, as
 // they lie there, and how many there are: 0 if that cannot be known, as of a
 // pipe. What is read twice counts twice. Any goroutine may call it at any time.
-func (s *Stream) Progress() (read, size int64) { return s.read.n.Load(), s.total }
+func (s *Stream) Progress() (read, size int64) {
+	if s.read.blind.Load() {
+		return 0, 0
+	}
+	return s.read.n.Load(), s.total
+}

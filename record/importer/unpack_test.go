@@ -97,6 +97,9 @@ func TestProgressCountsTheFile(t *testing.T) {
 		if in := (Input{At: s.At}); (in.File() != nil) != (name == "plain") {
 			t.Errorf("%s: file %v", name, in.File())
 		}
+		if read, size := s.Progress(); name == "plain" && (read != 0 || size != 0) {
+			t.Errorf("%d of %d read, though another reads the file", read, size)
+		}
 		s.Close()
 	}
 	s, err := NewStream("pipe", bytes.NewReader(plain))
