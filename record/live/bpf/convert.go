@@ -26,6 +26,9 @@ var (
 	anomalyName = &event.AnomalySpec{Name: "bpf_name_cut", Severity: event.SeverityInfo,
 		Doc:    "The name of a GPU function was longer than 1023 bytes and is cut.",
 		Remedy: "None."}
+	anomalyMissed = &event.AnomalySpec{Name: "bpf_program_missed", Severity: event.SeverityWarning,
+		Doc:    "An interrupt met a traced event while the program for the same kind of event ran on that CPU; the kernel left the program out, so the event is not in the log.",
+		Remedy: "None while BPF records: ftrace has no such gap (--probe api,ioctl -e 'gpu_scheduler:*' -e 'dma_fence:*')."}
 )
 
 // converter turns records into events. It keeps what is needed across

@@ -311,7 +311,17 @@ func groupName(g objects.Group) string {
 }
 
 // Anomalies returns what went wrong while records were read. Call it after Read gave io.EOF.
-func (s *Source) Anomalies() []event.Anomaly { return s.conv.anomalies.List() }
+func (s *Source) Anomalies() []event.Anomaly {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all event.Counters
+	all.Merge(&s.conv.anomalies)
+	for _, p := range s.programs {
+		p.sample()
+		all.AddAt(anomalyMissed, p.misses, p.probe)
+	}
+	return all.List()
+}
 
 // keepCounts reads the counters one last time.
 func (s *Source) keepCounts() {
