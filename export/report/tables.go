@@ -155,9 +155,9 @@ func (r *Report) kernelTable() *table {
 		head: []string{"function", "runs", "time", "share %", "p50", "p99", "max", barHead}}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		name := kernelName(k.Name, 44)
+		name := kernelName(k.Name, 38)
 		if k.MeasuredBy == byJobs {
-			name = kernelName(k.Name, 37) + " (jobs)"
+			name = kernelName(k.Name, 31) + " (jobs)"
 		}
 		q := r.quantiles(&k.Time)
 		t.rows = append(t.rows, []string{name, num(int64(k.Launches)), r.total(&k.Time), share(k.Share), q[0], q[2], q[3], bars(k.Time.Histogram)})
