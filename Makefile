@@ -5,7 +5,7 @@ OUT     ?= out
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # What ./... leaves out because it lies under testdata.
-PKGS    := ./... ./testdata/lab/... ./testdata/picture/... ./testdata/stress/...
+PKGS    := ./... ./testdata/lab/... ./testdata/picture/... ./testdata/stress/... ./testdata/biglog/...
 FUZZTIME ?= 10s
 FUZZ_PKGS := $(shell grep -rl --include=*_test.go '^func Fuzz' record correlate export 2>/dev/null | xargs -r -n1 dirname | sort -u)
 # CGO_ENABLED=0: one static binary that runs on any Linux of its architecture.
