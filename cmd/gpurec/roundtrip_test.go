@@ -28,9 +28,7 @@ import (
 var cannotHold = []struct{ format, kind, why string }{
 	{"", "fence", "fences are no slices: those that a wait or a job names are in its arguments"},
 	{"", "irq", "interrupts have no place in the picture"},
-	{"perfetto", "mem_map", "comes back as an instant of that category"},
 	{"perfetto", "sample", "comes back as an instant of that category"},
-	{"perfetto", "mark mem_map", "is what a map of memory comes back as"},
 	{"perfetto", "mark sample", "is what a sample comes back as"},
 	{"", "flow", "arrows of the source have no place in the picture; those that come back are the links"},
 	{"", "link job-hw-fence", "its fence is no slice; the fence is an argument"},

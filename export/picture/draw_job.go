@@ -211,8 +211,8 @@ func (d *drawer) argJobEnd(j *jobInfo) {
 	}
 }
 
-// argLostEnd says when a job ended that cannot be drawn as running, since its
-// ring ran another: the backlog falls then.
+// argLostEnd says when a job left its ring whose end was not seen, or cannot be
+// drawn since the ring ran another: the backlog falls then.
 func (d *drawer) argLostEnd(j *jobInfo, r *correlate.Job) {
 	switch {
 	case j.flags&jobLost == 0:
@@ -271,6 +271,7 @@ func (d *drawer) drawRunning(o *openJob) {
 		}
 	}
 	d.argJobEnd(j)
+	d.argLostEnd(j, r)
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.ID))
 	d.links(tabJob, r.ID, jobLink)
 	d.flows(slotRunning, r.ID)

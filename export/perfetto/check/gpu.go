@@ -191,11 +191,14 @@ func (c *checker) tiles(r *ring) {
 		}
 		return all[i].End < all[j].End
 	})
-	at := r.track.Slices[0].Start
-	if c.leftOut("left_out_time") || c.leftOut("picture_job_not_drawn") {
+	at, notDrawn := r.track.Slices[0].Start, c.leftOut("picture_job_not_drawn")
+	if c.leftOut("left_out_time") || notDrawn {
 		at = min(at, all[0].Start) // a gap that is cut, or that follows a job of which only the end is known
 	}
 	for _, x := range all {
+		if x.Start > at && notDrawn {
+			at = x.Start // a job ran here of which only the end is known
+		}
 		if x.Start != at {
 			c.problem("idle", "%s: %q starts at %d, the one before ends at %d", r.track.Path(), x.Name, x.Start, at)
 		}
