@@ -6,13 +6,14 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # What ./... leaves out because it lies under testdata.
 PKGS    := ./... ./testdata/lab/... ./testdata/picture/... ./testdata/stress/... ./testdata/biglog/...
+SLOW_PKGS := $(shell grep -rl --include=*_test.go 'testing\.Short()' cmd record correlate export testdata/lab | xargs -r -n1 dirname | sort -u | sed 's|^|./|')
 FUZZTIME ?= 10s
 FUZZ_PKGS := $(shell grep -rl --include=*_test.go '^func Fuzz' record correlate export 2>/dev/null | xargs -r -n1 dirname | sort -u)
 # CGO_ENABLED=0: one static binary that runs on any Linux of its architecture.
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := build
-.PHONY: help build install demo test test-duckdb test-readers race lab lint fuzz-smoke bench generate check-generated docs-picture clean
+.PHONY: help build install demo test test-slow test-duckdb test-readers race lab lint fuzz-smoke bench generate check-generated docs-picture clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -28,7 +29,10 @@ demo: build ## record (or unpack) a run, correlate, export, report
 
 test: ## unit and integration tests; live ones run as root where the kernel allows
 	$(GO) vet $(PKGS)
-	$(GO) test -timeout 60m $(PKGS)
+	$(GO) test -short -timeout 60m $(PKGS)
+
+test-slow: ## the packages that have slow tests, with them: every trace through every export
+	$(GO) test -timeout 60m $(SLOW_PKGS)
 
 test-duckdb: ## open the Parquet export in real DuckDB (needs cgo and a C++ runtime)
 	cd testdata/duckdb && CGO_ENABLED=1 $(GO) test -timeout 60m ./...
