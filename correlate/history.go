@@ -23,13 +23,54 @@ const (
 	wasOff
 )
 
+// span is one thing that a thread did, or several of one kind and name between
+// start and end that took busy together.
 type span struct {
 	kind       was
 	start, end event.Time
+	busy       int64 // 0: all of it
 	key        event.FenceKey
 	name       string
 	driver     *fdState
 	cmd        uint32
+}
+
+func (s *span) took() int64 {
+	if s.busy > 0 {
+		return s.busy
+	}
+	return int64(s.end - s.start)
+}
+
+// within is how much of the span lies in [from, to): of several, their share.
+func (s *span) within(from, to event.Time) int64 {
+	a, b := max(s.start, from), min(s.end, to)
+	switch {
+	case a >= b:
+		return 0
+	case s.busy == 0:
+		return int64(b - a)
+	case a == s.start && b == s.end:
+		return s.busy
+	}
+	return int64(float64(s.busy) * float64(b-a) / float64(s.end-s.start))
+}
+
+// fold adds an older span of the same kind and name, if the thread did little
+// else between them, so that their share of any part of it is nearly right.
+func (s *span) fold(o *span) bool {
+	if s.kind != o.kind || s.name != o.name || s.cmd != o.cmd || s.driver != o.driver || s.kind == wasWaiting && s.key.Context != o.key.Context {
+		return false
+	}
+	start, end, busy := min(s.start, o.start), max(s.end, o.end), s.took()+o.took()
+	if extent := int64(end - start); busy > extent || busy < extent/2 {
+		return false
+	}
+	if s.kind == wasWaiting && o.took() > s.took() {
+		s.key = o.key
+	}
+	s.start, s.end, s.busy = start, end, busy
+	return true
 }
 
 // did notes what a thread did.
@@ -42,9 +83,23 @@ func (h *history) add(s span) {
 	if len(h.spans) < historyLen {
 		h.spans = append(h.spans, s)
 	} else {
+		h.makeRoom()
 		h.spans[h.n%historyLen] = s
 	}
 	h.n++
+}
+
+// makeRoom lets the oldest span go: into the next one like it, or forgotten.
+func (h *history) makeRoom() {
+	old := &h.spans[h.n%historyLen]
+	for i := 1; i < historyLen; i++ {
+		if h.spans[(h.n+i)%historyLen].fold(old) {
+			return
+		}
+	}
+	if !h.since.OK || h.since.V < old.end {
+		h.since = event.OptTime(old.end) // else the time of it would pass for user code
+	}
 }
 
 // was tells what the thread did for the longest part of [from, to).
@@ -55,14 +110,14 @@ func (t *thread) was(e *engine, from, to event.Time) string {
 	var sum [wasOff + 1]int64
 	var longest [wasOff + 1]span
 	take := func(s span) {
-		a, b := max(s.start, from), min(s.end, to)
-		if a >= b {
+		in := s.within(from, to)
+		if in == 0 {
 			return
 		}
-		sum[s.kind] += int64(b - a)
-		if l := &longest[s.kind]; l.end-l.start < b-a {
+		sum[s.kind] += in
+		if l := &longest[s.kind]; l.took() < in {
 			*l = s
-			l.start, l.end = a, b
+			l.busy = in
 		}
 	}
 	for _, s := range t.history.spans {
