@@ -35,7 +35,7 @@ func (b *Builder) notKnown() {
 	say(n > 0, fmt.Sprintf("when %s %s queued, and by whom", count(n, "job"), map[bool]string{true: "was", false: "were"}[n == 1]), "the queueing was before the recording, or its event is not recorded", "start recording before the program")
 	say(r.Rows["jobs"] > 0 && !b.seen.done, "how long jobs ran", "the log holds no events of their end", "record the events drm_sched_process_job or drm_sched_job_done, or dma_fence")
 	say(b.seen.jobs && !b.seen.threads && b.submitterUnknown(), "what the submitting threads did while nothing was submitted", "the log holds no thread switches",
-		"record sched_switch too (gpurec record --probe sched)")
+		"record the switches too: gpurec record -e sched:sched_switch -- CMD")
 	n = b.unmatchedCount("gpu_activities", "api_call", "before_start")
 	say(n > 0, fmt.Sprintf("which call launched %s of GPU work", count(n, "piece")), "it was launched before the recording began", "start the profiler before the work")
 	n = b.unmatchedCount("gpu_activities", "api_call", "not_recorded", "evicted", "ambiguous")

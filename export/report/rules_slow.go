@@ -271,8 +271,14 @@ func (b *Builder) lostEvents() []Finding {
 	f := rule("lost_events")
 	f.Value, f.Unit = float64(r.Lost.Events), "count"
 	f.StartNS, f.EndNS = b.lossStart, b.lossEnd
-	f.Text = fmt.Sprintf("%s lost in %s, as far as counts are known; %s lost a partner by that, and figures near the gaps are doubtful.",
-		count(r.Lost.Events, "event"), count(r.Lost.Gaps, "gap"), count(b.lostRows, "row"))
+	what, known := fmt.Sprintf("%s lost in %s", count(r.Lost.Events, "event"), count(r.Lost.Gaps-r.Lost.Unknown, "gap")), r.Lost.Gaps > r.Lost.Unknown
+	switch {
+	case !known:
+		what = "An unknown number of events was lost in " + count(r.Lost.Gaps, "gap")
+	case r.Lost.Unknown > 0:
+		what += ", and an unknown number in " + count(r.Lost.Unknown, "gap") + " more"
+	}
+	f.Text = fmt.Sprintf("%s; %s lost a partner by that, and figures near the gaps are doubtful.", what, count(b.lostRows, "row"))
 	f.Search = "lost"
 	f.SQL = "SELECT * FROM loss_summary"
 	return []Finding{f}

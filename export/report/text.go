@@ -138,11 +138,11 @@ func (r *Report) head() []string {
 		clock += ", times in whole µs"
 	}
 	if r.StartNS != nil && r.span() == 0 && *r.EndNS != *r.StartNS {
-		out = append(out, "recorded  more than 292 years, if its times are right, "+clock)
+		out = append(out, "span      more than 292 years, if its times are right, "+clock)
 	} else if r.StartNS != nil {
-		out = append(out, fmt.Sprintf("recorded  %s, %s; +times below count from its begin", r.dur(*r.EndNS-*r.StartNS), clock))
+		out = append(out, fmt.Sprintf("span      %s from the first event to the last, %s; +times below count from the first", r.dur(*r.EndNS-*r.StartNS), clock))
 	} else {
-		out = append(out, "recorded  no event has a time, "+clock)
+		out = append(out, "span      no event has a time, "+clock)
 	}
 	var parts []string
 	for _, t := range happened {
@@ -292,6 +292,8 @@ func (r *Report) tail() []string {
 		out = append(out, "losses    none known: those of the last moments stand at the end of a log, and this one has none")
 	case r.Lost.Gaps == 0:
 		out = append(out, "losses    none")
+	case r.Lost.Unknown == r.Lost.Gaps:
+		out = append(out, "losses    an unknown number of events in "+count(r.Lost.Gaps, "gap"))
 	case r.Lost.Unknown > 0:
 		out = append(out, fmt.Sprintf("losses    %s in %s, and %s of unknown size", count(r.Lost.Events, "event"), count(r.Lost.Gaps-r.Lost.Unknown, "gap"), count(r.Lost.Unknown, "gap")))
 	default:

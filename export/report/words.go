@@ -48,8 +48,14 @@ func prefix(s string) string {
 // unit names n rows of a table.
 func unit(table string, n uint64) string {
 	s := words(table)
-	if n != 1 || s == "sched" {
+	if table == "sched" {
+		s = "turns of threads on CPUs"
+	}
+	if n != 1 {
 		return s
+	}
+	if table == "sched" {
+		return "turn of a thread on a CPU"
 	}
 	if strings.HasSuffix(s, "ies") {
 		return strings.TrimSuffix(s, "ies") + "y"
@@ -73,6 +79,8 @@ func clean(s string) string {
 // that times of the resolution do not have.
 func duration(ns, resolution int64) string {
 	switch a := max(ns, -ns); {
+	case a < 0: // the least number has no opposite
+		return longTime(ns)
 	case a < 1_000 && (resolution < 1_000 || a%1_000 != 0):
 		return fmt.Sprintf("%d ns", ns)
 	case a < 1_000_000 && resolution >= 1_000:
@@ -81,8 +89,25 @@ func duration(ns, resolution int64) string {
 		return fmt.Sprintf("%.2f µs", float64(ns)/1e3)
 	case a < 1_000_000_000:
 		return fmt.Sprintf("%.2f ms", float64(ns)/1e6)
-	default:
+	case a < 600_000_000_000:
 		return fmt.Sprintf("%.3f s", float64(ns)/1e9)
+	}
+	return longTime(ns)
+}
+
+// longTime prints what takes ten minutes and more.
+func longTime(ns int64) string {
+	sign := ""
+	if ns < 0 {
+		sign, ns = "-", -max(ns, -1<<63+1)
+	}
+	switch s := ns / 1e9; {
+	case s < 3600:
+		return fmt.Sprintf("%s%d min %d s", sign, s/60, s%60)
+	case s < 86400:
+		return fmt.Sprintf("%s%d h %d min", sign, s/3600, s/60%60)
+	default:
+		return fmt.Sprintf("%s%d d %d h", sign, s/86400, s/3600%24)
 	}
 }
 
