@@ -14,7 +14,7 @@ var (
 		Doc: "A row was closed before its end to stay within the cap of open rows.", Remedy: "correlate a shorter part of the log"}
 
 	anomalyProcessLate = event.AnomalySpec{Name: "process_learnt_late", Severity: event.SeverityWarning,
-		Doc: "A thread stood under a process of its own before its real process was named.", Remedy: "record with the record-tgid option"}
+		Doc: "A thread stood under a process of its own before its real process was named.", Remedy: "with ftrace or trace-cmd, set the option record-tgid; in a log of gpurec record nothing is to be done: what came before stands under the thread alone"}
 	anomalyThreadMoved = event.AnomalySpec{Name: "thread_changed_process", Severity: event.SeverityInfo,
 		Doc: "A thread id was seen in another process: it was taken as a new thread.", Remedy: "record sched:sched_process_fork and exit"}
 
