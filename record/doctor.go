@@ -110,7 +110,7 @@ func (r *Report) notes() {
 		note("this is a pid namespace of its own (a container): only record -a works here; run gpurec on the host or in a container with --pid=host")
 	}
 	if len(r.Devices) == 0 {
-		note("no GPU found in /sys/class/drm, /sys/bus/pci and /proc/driver/nvidia: calls of GPU libraries can be recorded all the same")
+		note("no GPU found in /sys/class/drm, /sys/class/accel, /sys/bus/pci and /proc/driver/nvidia: calls of GPU libraries can be recorded all the same")
 	}
 	for _, d := range r.Devices {
 		switch d.Driver {
