@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"unicode"
@@ -86,7 +87,7 @@ func newApp() *cli.App {
 		Usage:   "record, convert, join and export Linux GPU traces",
 		Version: toolVersion(),
 		Description: "record writes a log (run.gpurec); every other command reads logs and foreign traces alike:\n" +
-			strings.Join(lines(importerNames()+"; plain, gzip or zstd; - is standard input.", 100), "\n") + "\n\n" +
+			strings.Join(lines(importerNames()+"; plain, gzip, zstd, zip or tar; - is standard input.", 100), "\n") + "\n\n" +
 			"Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but part of the input could not be read;\n" +
 			"record returns its command's.",
 		HideHelpCommand:        true,
@@ -112,13 +113,25 @@ func newApp() *cli.App {
 	return app
 }
 
+// notPID is what the flag parser says of a --pid that is no number.
+var notPID = regexp.MustCompile(`^invalid value (".*") for flag -(?:p|pid):`)
+
 // wrongUsage says in one line what is wrong with the flags.
 func wrongUsage(c *cli.Context, err error, _ bool) error {
 	name := "gpurec"
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
 		name += " " + c.Command.Name
 	}
-	return usageError("%v; see %s --help", err, name)
+	msg := err.Error()
+	if f, ok := strings.CutPrefix(msg, "flag provided but not defined: -"); ok {
+		if len(f) > 1 {
+			f = "-" + f
+		}
+		msg = fmt.Sprintf("%s has no flag -%s", strings.TrimPrefix(name, "gpurec "), f)
+	} else if f := notPID.FindStringSubmatch(msg); f != nil {
+		msg = fmt.Sprintf("-p %s is no process id", f[1])
+	}
+	return usageError("%s; see %s --help", msg, name)
 }
 
 // toolVersion is the version that stands in logs and exports.

@@ -32,7 +32,7 @@ func openCommand() *cli.Command {
 		Flags: append(inputFlags(),
 			&cli.StringFlag{Name: "browser", Usage: "start `PROGRAM` instead of the desktop's browser; none prints the address only"},
 			&cli.StringFlag{Name: "origin", Value: uiOrigin, Usage: "`URL` of the Perfetto UI, for an installation of your own"},
-			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "end if nobody has begun to fetch after `TIME`"}),
+			&cli.StringFlag{Name: "timeout", Value: "1m", Usage: "end if nobody has begun to fetch after `TIME`: 30s, 5m; seconds without a unit"}),
 		Action: openAction,
 	}
 }
@@ -49,6 +49,10 @@ func openAction(c *cli.Context) error {
 	if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Path != "" {
 		return usageError("--origin %q is no origin; write it as %s", origin, uiOrigin)
 	}
+	timeout, err := parseDuration(c.String("timeout"))
+	if err != nil || timeout <= 0 {
+		return usageError("--timeout %q is no time; write it as 30s or 5m", c.String("timeout"))
+	}
 	trace, cleanup, err := traceFor(c, args)
 	if err != nil {
 		return err
@@ -64,7 +68,7 @@ func openAction(c *cli.Context) error {
 	}
 	address := uiAddress(origin, s.url())
 	tellAddress(c, address)
-	return s.serve(c.Context, l, c.Duration("timeout"))
+	return s.serve(c.Context, l, timeout)
 }
 
 // traceFor returns the file to serve: the input itself if it is one Perfetto

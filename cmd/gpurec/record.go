@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"debug/elf"
+	"errors"
+	"io"
 	"os"
 
 	"github.com/gpurec/gpurec/record"
@@ -103,8 +106,35 @@ func recordOptions(c *cli.Context) (*record.Options, error) {
 		}
 		o.Duration = d
 	}
+	for _, l := range o.Libraries {
+		if err := probeable(l); err != nil {
+			return nil, usageError("--library %s: %v", l, err)
+		}
+	}
 	if len(o.Command) == 0 && len(o.PIDs) == 0 && !o.All {
 		return nil, usageError("record needs a command, -p PID or -a, as in: gpurec record -- ./train.py")
 	}
 	return o, nil
+}
+
+// probeable says why functions of a file cannot be probed, as far as its first
+// bytes tell.
+func probeable(path string) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	if !st.Mode().IsRegular() {
+		return errors.New("is no file; name a library or program")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	defer f.Close()
+	magic := make([]byte, len(elf.ELFMAG))
+	if _, err := io.ReadFull(f, magic); err != nil || string(magic) != elf.ELFMAG {
+		return errors.New("is no ELF file; name a library or program")
+	}
+	return nil
 }

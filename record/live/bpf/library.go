@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -106,6 +107,9 @@ func (s *Source) attachSites(lib *library, f *os.File) error {
 		return errors.New(s.modeReason)
 	}
 	sites, err := findSites(f, s.wantFunction, s.nop5)
+	if fe := (*elf.FormatError)(nil); errors.As(err, &fe) {
+		return errors.New("the file is no ELF file, or a damaged one")
+	}
 	if err != nil {
 		return err
 	}
