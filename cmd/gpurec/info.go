@@ -272,12 +272,18 @@ func (l *infoLoss) text() string {
 	s := "unknown number of events"
 	if l.Count != nil {
 		s = fmt.Sprintf("%d events", *l.Count)
+		if *l.Count == 1 {
+			s = "1 event"
+		}
 		if l.Uncounted > 0 {
 			s += " and an unknown number more"
 		}
 	}
 	if l.CPU != nil {
 		s += fmt.Sprintf(" of CPU %d", *l.CPU)
+	}
+	if l.Gaps == 1 {
+		return s + " in 1 gap"
 	}
 	return s + fmt.Sprintf(" in %d gaps", l.Gaps)
 }
