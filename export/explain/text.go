@@ -193,6 +193,10 @@ func (r *Row) fact(name string) string {
 		return ""
 	}
 	switch x := v.(type) {
+	case uint64:
+		if name == "client_id" && x >= 1<<64-256 {
+			return fmt.Sprintf("client id 2^64-%d (no client's: the driver's own job)", -x)
+		}
 	case string:
 		switch name {
 		case "comm", "name", "ring", "role", "kind", "driver", "timeline", "kernel_name", "api":
