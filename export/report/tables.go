@@ -106,6 +106,8 @@ func (r *Report) idleTable() *table {
 		for _, c := range x.IdleByCause {
 			sum += c.SumNS
 		}
+		untold := r.idleUntold(x, sum)
+		sum += untold
 		for _, c := range x.IdleByCause {
 			cause := words(c.Cause)
 			if w := c.SubmitterWas; len(w) > 0 && w[0].What != "" {
@@ -113,8 +115,27 @@ func (r *Report) idleTable() *table {
 			}
 			t.rows = append(t.rows, []string{shortGPU(x.GPU), ring, cause, num(c.Count), r.dur(c.SumNS), percent(c.SumNS, sum), r.dur(c.MaxNS)})
 		}
+		if untold > 0 {
+			t.rows = append(t.rows, []string{shortGPU(x.GPU), ring, "not known: launch not recorded", "-", r.dur(untold), percent(untold, sum), "-"})
+		}
 	}
 	return t
+}
+
+// idleUntold is for how long a GPU without rings, known by its activities, was
+// idle beside the gaps whose cause is known: nothing tells what the work after
+// the others was launched by.
+func (r *Report) idleUntold(x *Ring, known int64) int64 {
+	if x.Jobs > 0 || x.Ring != "" {
+		return 0
+	}
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		if d.MeasuredBy == byActivities && id(d.DeviceID) == id(x.DeviceID) && !d.Approx {
+			return max(*d.LastNS-*d.FirstNS-d.BusyNS-known, 0)
+		}
+	}
+	return 0
 }
 
 func (r *Report) submissionTable() *table {
