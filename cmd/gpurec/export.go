@@ -105,6 +105,9 @@ func convertOnce(c *cli.Context, sel *selection, from []string, to string) (agai
 	if err != nil {
 		return sel.lower(c, filter, err)
 	}
+	if line := sel.beside(sum); line != "" {
+		note(c, "%s", line)
+	}
 	if filter != nil {
 		sum = filter.Summary()
 		if s := filter.Text(); s != "" {

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gpurec/gpurec/export/report"
 	"github.com/gpurec/gpurec/record/merge"
 	"github.com/urfave/cli/v2"
 )
@@ -45,6 +48,9 @@ func openAsOne(c *cli.Context, paths []string, say func(string)) (*input, error)
 			for _, a := range m.Alignments() {
 				say(a.Input + ": " + a.String())
 			}
+			for _, line := range farApart(m.Alignments()) {
+				say(line)
+			}
 			return all, nil
 		}
 	}
@@ -52,10 +58,61 @@ func openAsOne(c *cli.Context, paths []string, say func(string)) (*input, error)
 	return nil, cmp.Or(interrupted(c.Context), err)
 }
 
+// farApart asks about inputs whose times lie apart from those of all others on
+// one clock, by more than a second and more than the inputs themselves take.
+func farApart(list []merge.Alignment) []string {
+	var out []string
+	for i := range list {
+		a := &list[i]
+		if !a.Aligned || !a.Begin.Known() {
+			continue
+		}
+		before, after, others, longest := int64(math.MaxInt64), int64(math.MaxInt64), 0, max(int64(time.Second), int64(a.End-a.Begin))
+		for j := range list {
+			b := &list[j]
+			if i == j || !b.Aligned || b.Domain != a.Domain || !b.Begin.Known() {
+				continue
+			}
+			others++
+			before, after = min(before, int64(b.Begin-a.End)), min(after, int64(a.Begin-b.End))
+			longest = max(longest, int64(b.End-b.Begin))
+		}
+		switch {
+		case others == 0:
+		case before > longest:
+			out = append(out, fmt.Sprintf("%s: its times end %s before those of the others begin: is it of the same run?", a.Input, report.Duration(before)))
+		case after > longest && others > 1: // of two the first was told
+			out = append(out, fmt.Sprintf("%s: its times begin %s after those of the others end: is it of the same run?", a.Input, report.Duration(after)))
+		}
+	}
+	return out
+}
+
+// twice says which input is given a second time.
+func twice(paths []string) error {
+	var stats []os.FileInfo
+	for _, p := range paths {
+		st, err := os.Stat(p)
+		if err != nil || p == "-" {
+			st = nil // what cannot be opened says so by itself
+		}
+		for j, o := range stats {
+			if st != nil && o != nil && os.SameFile(st, o) {
+				return usageError("%s is the same file as %s: its events would count twice; name it once", p, paths[j])
+			}
+		}
+		stats = append(stats, st)
+	}
+	return nil
+}
+
 // openParts opens the inputs that all is made of.
 func openParts(c *cli.Context, all *input, paths []string) ([]merge.Input, error) {
 	if i := slices.Index(paths, "-"); i >= 0 && slices.Contains(paths[i+1:], "-") {
 		return nil, usageError("standard input can be one of the inputs only once")
+	}
+	if err := twice(paths); err != nil {
+		return nil, err
 	}
 	bases := map[string]bool{}
 	var list []merge.Input

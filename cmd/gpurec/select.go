@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
+	"github.com/gpurec/gpurec/export/report"
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/urfave/cli/v2"
 )
@@ -197,6 +198,23 @@ func (s *selection) open(c *cli.Context, in, to string) (export.Sink, *export.Fi
 	o.MaxMemory = mem
 	f := export.NewFilter(sink, o)
 	return f, f, nil
+}
+
+// beside says so if the window lies before or behind the whole trace.
+func (s *selection) beside(sum *correlate.Summary) string {
+	w := s.filter.Window
+	if w == nil || !sum.Start.Known() {
+		return ""
+	}
+	from, to := w.Bounds()
+	switch {
+	case w.From.Set && from > int64(sum.End):
+		return fmt.Sprintf("--from-time lies %s behind the end of the trace, which is %s long: all that ended is left out",
+			report.Duration(from-int64(sum.End)), report.Duration(int64(sum.End-sum.Start)))
+	case w.To.Set && to <= int64(sum.Start):
+		return fmt.Sprintf("--to-time lies %s before the begin of the trace: all that has a begin is left out", report.Duration(int64(sum.Start)-to))
+	}
+	return ""
 }
 
 // lower leaves more detail out if err says that the output is too large.

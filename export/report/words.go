@@ -95,6 +95,9 @@ func duration(ns, resolution int64) string {
 	return longTime(ns)
 }
 
+// Duration prints nanoseconds for people, as the report does.
+func Duration(ns int64) string { return duration(ns, 1) }
+
 // longTime prints what takes ten minutes and more.
 func longTime(ns int64) string {
 	sign := ""

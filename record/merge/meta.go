@@ -21,6 +21,8 @@ type Alignment struct {
 	Possible int     // calls that could have
 	Residual int64   // median distance of a matched call, ns
 	Aligned  bool
+	Begin    event.Time // least and greatest time, on the result's clock if aligned; NoTime if no event has one
+	End      event.Time
 	Domain   uint64
 	Pids     string // of a container: "27 is 51234"; "" if its pids are the machine's
 	Host     string
@@ -33,7 +35,9 @@ func (m *Merged) Alignments() []Alignment {
 	for _, s := range m.inputs {
 		a := Alignment{Input: s.name, From: s.meta.Clock, To: m.target.clock, Rule: s.way.rule, Aligned: s.way.ok,
 			Domain: s.domain, Host: s.host, Rank: s.rank, Pids: s.namespaceText()}
+		a.Begin, a.End = s.least, s.most
 		if s.way.ok && s.least.Known() {
+			a.Begin, a.End = s.way.convert(s.least), s.way.convert(s.most)
 			a.OffsetNS = int64(s.way.convert(s.least) - s.least)
 		}
 		if f := &s.way.fit; f.n > 0 {
