@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,63 @@ func kernelName(s string, most int) string {
 		return clipTo(s, most)
 	}
 	return clipEnd(s, most) // the first arguments tell more than the last
+}
+
+// kernelNames shortens the names of GPU functions and keeps those apart that
+// differ.
+func kernelNames(list []Kernel, most int) []string {
+	out := make([]string, len(list))
+	same := map[string][]int{}
+	for i := range list {
+		out[i] = kernelName(list[i].Name, most)
+		k := list[i].MeasuredBy + " " + out[i]
+		same[k] = append(same[k], i)
+	}
+	for _, group := range same {
+		if len(group) < 2 {
+			continue
+		}
+		forms, seen := make([][]rune, len(group)), map[string]bool{}
+		for n, i := range group {
+			s := kernelName(list[i].Name, len(list[i].Name)+1)
+			forms[n], seen[s] = []rune(s), true
+		}
+		if len(seen) < len(group) { // they differ in what was left out
+			for n, i := range group {
+				forms[n] = []rune(clean(list[i].Name))
+			}
+		}
+		p := commonPrefix(forms)
+		for n, i := range group {
+			out[i] = fromDifference(forms[n], p, most)
+		}
+	}
+	return out
+}
+
+// commonPrefix is how many runes all begin with.
+func commonPrefix(list [][]rune) int {
+	n := len(list[0])
+	for _, r := range list[1:] {
+		n = min(n, len(r))
+		for i := range n {
+			if r[i] != list[0][i] {
+				n = i
+				break
+			}
+		}
+	}
+	return n
+}
+
+// fromDifference keeps the begin of a name and what stands around the place at
+// which it differs from others.
+func fromDifference(r []rune, at, most int) string {
+	head := most / 3
+	if start := at - most/6; len(r) > most && start > head+1 {
+		r = slices.Concat(r[:head], []rune{'…'}, r[start:])
+	}
+	return clipEnd(string(r), most)
 }
 
 // withoutParameters cuts the last list in parentheses off, if it ends the name.

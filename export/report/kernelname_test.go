@@ -31,3 +31,31 @@ func TestKernelName(t *testing.T) {
 		}
 	}
 }
+
+// Names that differ behind what fits, or in what is left out, stay apart.
+func TestKernelNamesApart(t *testing.T) {
+	long := "multi_tensor_apply_kernel_" + strings.Repeat("x", 40) + "<"
+	z := strings.Repeat("z", 20) + ">"
+	for _, c := range []struct{ a, b, wantA, wantB string }{
+		{"gemm", "axpy", "gemm", "axpy"},
+		{"n::" + long + "float," + z, "n::" + long + "double," + z, "multi_tens…xxxx<float,zzzzzzzzz…", "multi_tens…xxxx<double,zzzzzzzz…"},
+		{"f<4, a::g>", "f<8, a::g>", "f<4, a::g>", "f<8, a::g>"},
+	} {
+		got := kernelNames([]Kernel{{Name: c.a}, {Name: c.b}, {Name: "other"}}, 32)
+		if got[0] != c.wantA || got[1] != c.wantB || got[2] != "other" {
+			t.Errorf("%q", got)
+		}
+	}
+	// A long one of the same base is cut, and still within the room.
+	var list []Kernel
+	for _, s := range []string{"aa", "ab", "b", ""} {
+		list = append(list, Kernel{Name: long + s + strings.Repeat("y", 50)})
+	}
+	seen := map[string]bool{}
+	for _, s := range kernelNames(list, 38) {
+		if seen[s] || utf8.RuneCountInString(s) > 38 {
+			t.Errorf("%q", s)
+		}
+		seen[s] = true
+	}
+}

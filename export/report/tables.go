@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -176,12 +177,23 @@ func (r *Report) kernelTable() *table {
 		head: []string{"function", "runs", "time", "share %", "p50", "p99", "max", barHead}}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		name := kernelName(k.Name, 38)
-		if k.MeasuredBy == byJobs {
-			name = kernelName(k.Name, 31) + " (jobs)"
-		}
 		q := r.quantiles(&k.Time)
-		t.rows = append(t.rows, []string{name, num(int64(k.Launches)), r.total(&k.Time), share(k.Share), q[0], q[2], q[3], bars(k.Time.Histogram)})
+		t.rows = append(t.rows, []string{"", num(int64(k.Launches)), r.total(&k.Time), share(k.Share), q[0], q[2], q[3], bars(k.Time.Histogram)})
+	}
+	const jobs = " (jobs)"
+	list := r.Kernels[:min(len(r.Kernels), maxRows)]
+	room := max(t.room(0), 38)
+	if slices.ContainsFunc(list, func(k Kernel) bool { return k.MeasuredBy == byJobs }) {
+		room -= len(jobs)
+	}
+	for i, name := range kernelNames(list, room) {
+		if list[i].MeasuredBy == byJobs {
+			name += jobs
+		}
+		t.rows[i][0] = name
+	}
+	for i := len(list); i < len(t.rows); i++ {
+		t.rows[i][0] = kernelName(r.Kernels[i].Name, room)
 	}
 	return t
 }

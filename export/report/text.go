@@ -92,6 +92,22 @@ func (t *table) dropZeros() {
 	}
 }
 
+// room is how wide a column may be: what the others leave of a line.
+func (t *table) room(column int) int {
+	n := maxColumns - 2
+	for c := range t.head {
+		if c == column {
+			continue
+		}
+		w := utf8.RuneCountInString(t.head[c])
+		for _, row := range t.rows[:min(len(t.rows), maxRows)] {
+			w = max(w, utf8.RuneCountInString(row[c]))
+		}
+		n -= 2 + w
+	}
+	return n
+}
+
 func (t *table) print(most int) []string {
 	if len(t.rows) == 0 {
 		return nil
