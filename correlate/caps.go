@@ -25,7 +25,7 @@ type Caps struct {
 	Slices       int // open ranges; and those that came whole and may get a parent
 	Tracks       int // tracks of ranges
 	Threads      int // threads that have not ended
-	Active       int // threads of which the last calls, ioctls, waits and fences are remembered
+	Active       int // threads of which the last calls, ioctls, waits and fences are remembered; and those that exited and may still show events
 	Processes    int // processes
 	Devices      int // devices
 	Rings        int // rings

@@ -56,6 +56,7 @@ func (x *cpuTracker) event(ev *event.Event, t *thread) {
 	case event.KindSchedSwitch:
 		x.e.fence.apart(x.e.fence.cpu(ev.CPU))
 		x.switched(ev, c, t)
+		x.e.ids.left(ev, t)
 	case event.KindSchedWaking, event.KindSchedWakeup:
 		x.e.fence.wake(ev)
 		x.woken(ev)

@@ -220,6 +220,7 @@ func (e *engine) clock(ev *event.Event) {
 		e.fence.giveWaits()
 	}
 	e.now = ev.Time
+	e.ids.bury()
 }
 
 func (e *engine) extend(t event.Time) {

@@ -35,18 +35,20 @@ type process struct {
 
 // thread is a thread and what it is doing now.
 type thread struct {
-	row     Thread
-	proc    *process
-	ended   bool
-	idle    bool // a CPU's idle loop, or an unknown thread: no row
-	pid     OptInt
-	tid     OptInt
-	pidSeen int32
-	text    string   // see keyText
-	key     int32    // in the index
-	in      *process // until it ends
-	used    uint64   // tick of its last event
-	active  bool     // what it did last is remembered
+	row      Thread
+	proc     *process
+	exited   bool // its exit was seen: see exitGrace
+	ended    bool // its id means another now
+	idle     bool // a CPU's idle loop, or an unknown thread: no row
+	pid      OptInt
+	tid      OptInt
+	pidSeen  int32
+	exitComm string   // the name it exited under
+	text     string   // see keyText
+	key      int32    // in the index
+	in       *process // until it ends
+	used     uint64   // tick of its last event
+	active   bool     // what it did last is remembered
 
 	calls   []*call  // open calls, outermost first
 	recent  *recents // calls that another witness may tell too
@@ -86,6 +88,7 @@ type idTracker struct {
 	live       int       // of these not ended
 	loose      []*thread // that are none: idle loops
 	active     []*thread
+	exited     []exitedThread // in the order of their exits, not yet closed or closed since
 	devices    []*device
 	byDevice   map[string]*device
 	byDriver   map[string]*device // inferred
@@ -142,6 +145,11 @@ func (x *idTracker) thread(ev *event.Event) *thread {
 	}
 	t := x.last
 	if t == nil || tid != x.lastTID || t.ended {
+		t = x.lookup(ev, tid)
+		x.last, x.lastTID = t, tid
+	}
+	if t.exited && t.succeeded(ev) {
+		x.close(t, endKilled)
 		t = x.lookup(ev, tid)
 		x.last, x.lastTID = t, tid
 	}
@@ -222,8 +230,10 @@ func (x *idTracker) inferProcess(t *thread) {
 func (x *idTracker) learn(ev *event.Event, t *thread) *thread {
 	inferred := ev.Flags&event.FlagPIDInferred != 0
 	if t.pidSeen > 0 && t.pidSeen != ev.PID {
-		x.e.count(&anomalyThreadMoved)
-		x.endThread(t, OptTime{})
+		if !t.exited {
+			x.e.count(&anomalyThreadMoved)
+		}
+		x.close(t, endKilled)
 		t = x.newThread(ev.TID, ev.Time)
 	}
 	t.pidSeen = ev.PID
@@ -245,10 +255,11 @@ func (x *idTracker) learn(ev *event.Event, t *thread) *thread {
 	return t
 }
 
-// process returns the process that has pid now; tid is the thread that showed it.
+// process returns the process that has pid at a time; tid is the thread that
+// showed it, NoID if none did.
 func (x *idTracker) process(pid, tid int32, at event.Time) *process {
 	p := x.procs[pid]
-	if p != nil && (!p.ended || tid != pid && tid != event.NoID) {
+	if p != nil && (!p.ended || tid != pid && (tid != event.NoID || p.lately(at))) {
 		return p
 	}
 	return x.newProcess(pid)
@@ -323,10 +334,9 @@ func (x *idTracker) processEvent(ev *event.Event) {
 	s := ev.TimeOf(event.FieldStart)
 	p := x.procs[ev.PID]
 	if p == nil || !sameStart(p.row.StartNS, s) {
-		p = x.process(ev.PID, ev.PID, ev.Time)
-		if p.row.StartNS.OK && s.Known() {
-			p.ended = true
-			p = x.newProcess(ev.PID)
+		p = x.process(ev.PID, event.NoID, ev.Time)
+		if p.row.StartNS.OK && s.Known() || p.outlived(s) {
+			p = x.succeed(p, ev.PID)
 		}
 		setTime(&p.row.StartNS, event.OptTime(s))
 	}
@@ -339,6 +349,13 @@ func (x *idTracker) processEvent(ev *event.Event) {
 	setInt(&p.row.NSPID, optInt(ev, event.FieldNSPID))
 	setInt(&p.row.Rank, optInt(ev, event.FieldRank))
 	p.row.PIDInferred = p.row.PIDInferred || ev.Flags&event.FlagPIDInferred != 0
+}
+
+// succeed makes the process that has the pid of an older one now.
+func (x *idTracker) succeed(p *process, pid int32) *process {
+	p.ended = true
+	x.alive(pid)
+	return x.newProcess(pid)
 }
 
 // procTick is the step of the start times in /proc/PID/stat, which round down:

@@ -54,8 +54,12 @@ func (x *idTracker) letGoThreads() {
 		if t.ended || t.used > mark {
 			continue // over, or younger
 		}
-		x.e.count(&anomalyThreadLetGo)
-		x.close(t, endEvicted)
+		kind := endKilled
+		if !t.exited {
+			x.e.count(&anomalyThreadLetGo)
+			kind = endEvicted
+		}
+		x.close(t, kind)
 		x.e.flushFull()
 	}
 	x.forgetEnded()
@@ -76,9 +80,10 @@ func (x *idTracker) forgetEnded() {
 // close ends what a thread that is over had open, and its row.
 func (x *idTracker) close(t *thread, kind string) {
 	t.ended = true
-	x.e.api.threadEnds(t, kind)
-	x.e.ioctl.threadEnds(t, kind)
-	x.e.fence.threadEnds(t, kind)
+	x.endOpen(t, kind)
+	if t.exited && t.proc != nil && t.tid == t.proc.row.PID {
+		t.proc.ended = true
+	}
 	if x.last == t {
 		x.last, x.lastTID = nil, event.NoID
 	}
@@ -92,6 +97,13 @@ func (x *idTracker) close(t *thread, kind string) {
 		x.giveEnded()
 	}
 	x.join(t, nil)
+}
+
+// endOpen ends what a thread had open.
+func (x *idTracker) endOpen(t *thread, kind string) {
+	x.e.api.threadEnds(t, kind)
+	x.e.ioctl.threadEnds(t, kind)
+	x.e.fence.threadEnds(t, kind)
 }
 
 // threadRow is the row of a thread as far as it is known.

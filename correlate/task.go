@@ -13,9 +13,11 @@ func (x *idTracker) task(ev *event.Event) {
 	op, _ := ev.Uint(event.FieldTaskOp)
 	switch event.TaskOp(op) {
 	case event.TaskFork:
+		x.alive(ev.TID)
 		x.thread(ev)
 		x.fork(ev)
 	case event.TaskExec:
+		x.alive(ev.TID)
 		t := x.thread(ev)
 		if n := ev.Str(event.FieldFilename); n != "" && t.proc != nil {
 			t.proc.row.Name = n[strings.LastIndexByte(n, '/')+1:]
@@ -57,7 +59,7 @@ func (x *idTracker) fork(ev *event.Event) {
 	}
 	tid, at := int32(v), event.OptTime(ev.Time)
 	if old := x.threads[tid]; old != nil && !old.ended {
-		x.endThread(old, OptTime{})
+		x.close(old, endKilled)
 	}
 	t := x.newThread(tid, ev.Time)
 	t.row.StartNS = at
@@ -78,27 +80,4 @@ func (x *idTracker) fork(ev *event.Event) {
 	t.proc.row.StartNS = at
 	t.proc.row.PPID = optTask(ev.PID)
 	t.proc.row.Name = t.row.Name
-}
-
-func (x *idTracker) exit(ev *event.Event, t *thread) {
-	if t.idle {
-		return
-	}
-	at := event.OptTime(ev.Time)
-	x.endThread(t, at)
-	if p := t.proc; p != nil && t.tid == p.row.PID {
-		p.ended = true
-		p.row.EndNS = at
-		if c := optInt(ev, event.FieldExitCode); c.OK {
-			p.row.ExitCode = c
-		}
-	}
-}
-
-// endThread closes what a thread that is gone still had open.
-func (x *idTracker) endThread(t *thread, at OptTime) {
-	if at.OK {
-		t.row.EndNS = at
-	}
-	x.close(t, endKilled)
 }
