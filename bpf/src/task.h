@@ -152,7 +152,11 @@ struct file_id {
 	u32 pad;
 };
 
-/* Files that user space knows already. */
+/*
+ * Files whose probes are in place, or cannot be placed; user space puts them
+ * here. Until then every process that maps one is stopped and told of: it would
+ * make calls before its probes are there.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -192,7 +196,7 @@ static __always_inline bool wanted_name(const char *name)
 static __always_inline int mapped(struct tp_sys_enter *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
-	u32 tgid = pid_tgid >> 32, one = 1;
+	u32 tgid = pid_tgid >> 32;
 	struct file_id id = {};
 	struct inode *inode;
 	struct rec_lib *r;
@@ -217,10 +221,9 @@ static __always_inline int mapped(struct tp_sys_enter *ctx)
 		return 0;
 	count_hit(ID_MMAP);
 	r = bpf_ringbuf_reserve(&control, sizeof(*r), 0);
-	if (!r)
-		return 0; /* not marked as known: the next mapping tries again */
+	if (!r) /* calls may be missed, until another mapping is told of */
+		return count_loss(GROUP_API, bpf_ktime_get_boot_ns());
 	fill_head(&r->h, REC_LIB, ID_MMAP, bpf_ktime_get_boot_ns(), pid_tgid, NULL);
-	bpf_map_update_elem(&known_files, &id, &one, BPF_ANY);
 	r->fd = ctx->args[4];
 	r->dev = id.dev;
 	r->ino = id.ino;

@@ -97,4 +97,5 @@ func (s *Source) libraryMapped(lib *objects.Lib) {
 	if _, err := s.attachFile(f, path); err != nil {
 		s.note(err.Error())
 	}
+	s.markKnown(lib.Dev, lib.Ino) // not before: others that map it now must wait as well
 }
