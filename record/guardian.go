@@ -89,6 +89,7 @@ func (g *guard) watch(pid int, start uint64) {
 func (g *guard) end() {
 	_, _ = g.orders.WriteString("q\n")
 	g.orders.Close()
+	_ = g.proc.Signal(unix.SIGCONT) // should somebody have stopped it
 	_, _ = g.proc.Wait()
 }
 

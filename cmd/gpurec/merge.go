@@ -148,6 +148,9 @@ func (in *input) again() func() (merge.Source, io.Closer, error) {
 	}
 }
 
+// maxOffsetNS keeps shifted times within what int64 nanoseconds hold.
+const maxOffsetNS = int64(100 * 365 * 24 * time.Hour)
+
 // parseOffsets reads --offset INPUT=±NS; NS may also be a duration with a unit.
 func parseOffsets(list, paths []string) (map[int]int64, error) {
 	m := map[int]int64{}
@@ -163,6 +166,9 @@ func parseOffsets(list, paths []string) (map[int]int64, error) {
 				return nil, usageError("--offset %q: %q is no number of nanoseconds and no duration such as -1.5ms", s, s[i+1:])
 			}
 			ns = d.Nanoseconds()
+		}
+		if ns > maxOffsetNS || ns < -maxOffsetNS {
+			return nil, usageError("--offset %q: that is more than a hundred years", s)
 		}
 		at, err := whichInput(s[:i], paths)
 		if err != nil {

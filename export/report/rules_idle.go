@@ -2,12 +2,14 @@ package report
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/gpurec/gpurec/correlate"
 )
 
 func (b *Builder) idleFindings() []Finding {
 	var out []Finding
 	r := &b.rep
+	busiest := b.busiestRings()
 	for i := range r.Rings {
 		x := &r.Rings[i]
 		idle, busy := x.IdleNS, x.BusyNS
@@ -22,8 +24,10 @@ func (b *Builder) idleFindings() []Finding {
 				}
 			}
 		}
-		asked := idle // less where work of the GPU may lie on other rings
-		if b.besides(x) {
+		// If another ring of the GPU was busy for longer, that nothing was
+		// submitted to this one is no sign of a GPU that lacks work.
+		asked := idle
+		if busiest[x.acc.device] > x.BusyNS {
 			asked = x.idleOfQueued()
 		}
 		if asked < idleLeast || float64(asked) < idleRatio*float64(idle+busy) || len(x.IdleByCause) == 0 {
@@ -34,10 +38,14 @@ func (b *Builder) idleFindings() []Finding {
 	return out
 }
 
-// besides reports that another ring of the GPU was busy for longer: that
-// nothing was submitted to this one is then no sign of a GPU that lacks work.
-func (b *Builder) besides(x *Ring) bool {
-	return slices.ContainsFunc(b.rep.Rings, func(o Ring) bool { return o.acc.device == x.acc.device && o.BusyNS > x.BusyNS })
+// busiestRings is how long the busiest ring of each GPU was busy.
+func (b *Builder) busiestRings() map[correlate.ID]int64 {
+	m := map[correlate.ID]int64{}
+	for i := range b.rep.Rings {
+		x := &b.rep.Rings[i]
+		m[x.acc.device] = max(m[x.acc.device], x.BusyNS)
+	}
+	return m
 }
 
 // idleOfQueued is how long the ring was idle although jobs were queued.
