@@ -36,14 +36,15 @@ func chromium(t *testing.T) string {
 // stage is the origin of a page that runs a script in the browser, once.
 type stage struct {
 	*httptest.Server
-	said chan string // what the script reported
+	said  chan string   // what the script reported
+	ready chan struct{} // closed when a browser starts: all that the script needs is set
 }
 
 // newStage serves a page whose script is the body of an async function that
 // returns what is to be reported.
 func newStage(t *testing.T, script func() string) *stage {
 	t.Helper()
-	s := &stage{said: make(chan string, 1)}
+	s := &stage{said: make(chan string, 1), ready: make(chan struct{})}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/said" {
 			b, err := io.ReadAll(r.Body)
@@ -60,6 +61,7 @@ func newStage(t *testing.T, script func() string) *stage {
 			http.NotFound(w, r)
 			return
 		}
+		<-s.ready
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprintf(w, `<!doctype html><title>stage</title><script>
 const get = async (url) => {
@@ -94,6 +96,7 @@ func (s *stage) browse(t *testing.T, browser string) []string {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = 5 * time.Second
+	close(s.ready)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
