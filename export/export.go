@@ -11,7 +11,7 @@ import (
 // number of times, then End or Abort once.
 //
 // Files appear under their final name only in End, whole; Abort, and an error
-// of End, leave nothing behind.
+// of End, leave nothing behind, or say what they had to leave.
 type Sink interface {
 	// Begin is given what is known before the first row. Meta may still lack
 	// what a source tells only at its end.
@@ -20,8 +20,10 @@ type Sink interface {
 	Write(rows *correlate.Rows) error
 	// End completes the output.
 	End(sum *correlate.Summary) error
-	// Abort removes what was written.
-	Abort()
+	// Abort removes what was written; after End it does nothing. Its error
+	// names what could not be removed: [Undone] puts it behind the one that led
+	// to Abort.
+	Abort() error
 }
 
 // Format is an output format.

@@ -91,9 +91,8 @@ func (f *Filter) Starts(at event.Time) { f.o.Window.Starts(at) }
 func (f *Filter) Begin(meta *event.Meta) error { return f.next.Begin(meta) }
 
 // Abort implements [Sink].
-func (f *Filter) Abort() {
-	f.late.close()
-	f.next.Abort()
+func (f *Filter) Abort() error {
+	return Undone(f.next.Abort(), f.late.close())
 }
 
 // Write implements [Sink].

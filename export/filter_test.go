@@ -18,7 +18,7 @@ type gathered struct {
 }
 
 func (g *gathered) Begin(*event.Meta) error { return nil }
-func (g *gathered) Abort()                  {}
+func (g *gathered) Abort() error            { return nil }
 func (g *gathered) End(s *correlate.Summary) error {
 	g.sum = s
 	return nil

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,14 +53,31 @@ func (f *File) open(path string) (err error) {
 	}
 	if old != nil { // who could read the old one may read the new one, nobody else
 		if err = f.f.Chmod(old.Mode().Perm()); err != nil {
-			f.Abort()
-			return err
+			return Undone(err, f.Abort())
 		}
-		if st, ok := old.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
-			_ = f.f.Chown(int(st.Uid), int(st.Gid)) // not every file system has owners
+		if err = f.keepOwner(old); err != nil {
+			return Undone(err, f.Abort())
 		}
 	}
 	return nil
+}
+
+// keepOwner gives the file the owner of the one that it replaces, if root
+// writes. Where that cannot be (a file system without owners, an id that is not
+// mapped in a container, root without CAP_CHOWN) it stays root's under the old
+// one's mode, which lets nobody read it who could not read the old one.
+func (f *File) keepOwner(old fs.FileInfo) error {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 {
+		return nil
+	}
+	err := f.f.Chown(int(st.Uid), int(st.Gid))
+	for _, without := range []error{syscall.EPERM, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS} {
+		if errors.Is(err, without) {
+			return nil
+		}
+	}
+	return err
 }
 
 // NoDirectory is the error of an output whose directory is missing.
@@ -143,16 +161,14 @@ func Interrupted(f func() error) error {
 // Commit gives the file its name.
 func (f *File) Commit() error {
 	if f.max > 0 && f.n > f.max {
-		f.Abort()
-		return &TooLargeError{f.name, f.n, f.max}
+		return Undone(&TooLargeError{f.name, f.n, f.max}, f.Abort())
 	}
 	if f.final == "" {
 		return nil
 	}
 	err := f.commit()
 	if err != nil {
-		f.Abort()
-		return f.wrap(err)
+		return Undone(f.wrap(err), f.Abort())
 	}
 	f.f = nil
 	return nil
@@ -172,16 +188,32 @@ func (f *File) commit() error {
 	return os.Rename(f.temp, f.final)
 }
 
-// Abort removes what was written. After Commit it does nothing.
-func (f *File) Abort() {
+// Abort removes what was written; its error names what stays. After Commit it
+// does nothing.
+func (f *File) Abort() error {
 	if f.final == "" || f.f == nil {
-		return
+		return nil
 	}
-	_ = f.f.Close() // Commit may have closed it
+	err := f.f.Close()
+	if errors.Is(err, os.ErrClosed) { // by a Commit that failed behind that
+		err = nil
+	}
 	if f.temp != "" {
-		_ = os.Remove(f.temp) // nobody is left to tell: Abort follows an error that is
+		if rerr := os.Remove(f.temp); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+			err = fmt.Errorf("%s stays behind: %w; remove it", f.temp, PlainError(rerr))
+		}
 	}
 	f.f = nil
+	return err
+}
+
+// Undone puts what undoing could not undo behind the error that led to it.
+// Both or either may be nil.
+func Undone(err, left error) error {
+	if err == nil || left == nil {
+		return cmp.Or(err, left)
+	}
+	return fmt.Errorf("%w; %w", err, left)
 }
 
 func (f *File) wrap(err error) error { return fmt.Errorf("write %s: %w", f.name, PlainError(err)) }

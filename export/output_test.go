@@ -171,3 +171,28 @@ func TestPlainError(t *testing.T) {
 		t.Error("an error of none")
 	}
 }
+
+// What Abort cannot remove is named, behind the error that led there.
+func TestAbortTellsWhatStays(t *testing.T) {
+	dir := t.TempDir()
+	f, err := Create(filepath.Join(dir, "x"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A name that cannot be removed: a directory that is not empty.
+	f.temp = filepath.Join(dir, ".x.tmp-1")
+	if err := os.MkdirAll(filepath.Join(f.temp, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("the input is cut")
+	err = Undone(cause, f.Abort())
+	if !errors.Is(err, cause) || !strings.Contains(err.Error(), f.temp+" stays behind") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if err := f.Abort(); err != nil {
+		t.Errorf("the second Abort: %v", err)
+	}
+	if err := Undone(nil, nil); err != nil {
+		t.Errorf("nothing went wrong: %v", err)
+	}
+}

@@ -87,10 +87,10 @@ func (g *guard) watch(pid int, start uint64) {
 
 // end dismisses the guardian: all is well.
 func (g *guard) end() {
-	_, _ = g.orders.WriteString("q\n")
+	_, _ = g.orders.WriteString("q\n") // fails if the guardian is dead: then there is nobody to dismiss
 	g.orders.Close()
 	_ = g.proc.Signal(unix.SIGCONT) // should somebody have stopped it
-	_, _ = g.proc.Wait()
+	_, _ = g.proc.Wait() // how it ended changes nothing: what it guards has ended well
 }
 
 // guardian: ORDERS SIGNALS

@@ -63,7 +63,7 @@ type joins struct {
 
 func (j *joins) Begin(*event.Meta) error      { return nil }
 func (j *joins) End(*correlate.Summary) error { return nil }
-func (j *joins) Abort()                       {}
+func (j *joins) Abort() error                 { return nil }
 
 func (j *joins) Write(r *correlate.Rows) error {
 	for i := range r.Links {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -218,7 +219,9 @@ func TestExportToAFullDisk(t *testing.T) {
 		defer f.Close()
 		var e bytes.Buffer
 		c.Stdout, c.Stderr = f, &e
-		_ = c.Run()
+		if err := c.Run(); !errors.As(err, new(*exec.ExitError)) {
+			t.Fatalf("export to a full standard output: %v, want an exit status", err)
+		}
 		full(t, outcome{"", e.String(), c.ProcessState.ExitCode()})
 	}
 	if os.Geteuid() != 0 {

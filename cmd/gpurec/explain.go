@@ -67,7 +67,7 @@ type chainSink struct{ f *explain.Finder }
 
 func (s chainSink) Begin(*event.Meta) error      { return nil }
 func (s chainSink) End(*correlate.Summary) error { return nil }
-func (s chainSink) Abort()                       {}
+func (s chainSink) Abort() error                 { return nil }
 func (s chainSink) Write(r *correlate.Rows) error {
 	s.f.Write(r)
 	return nil

@@ -63,8 +63,7 @@ func writeLog(c *cli.Context, in *input, out string) (events, bytes uint64, err 
 		return 0, 0, err
 	}
 	if events, bytes, err = copyLog(c, in, f); err != nil {
-		f.Abort()
-		return 0, 0, cmp.Or(interrupted(c.Context), err)
+		return 0, 0, export.Undone(cmp.Or(interrupted(c.Context), err), f.Abort())
 	}
 	return events, bytes, f.Commit()
 }

@@ -161,7 +161,7 @@ type infoBuilder struct {
 
 func (b *infoBuilder) Begin(*event.Meta) error      { return nil }
 func (b *infoBuilder) End(*correlate.Summary) error { return nil }
-func (b *infoBuilder) Abort()                       {}
+func (b *infoBuilder) Abort() error                 { return nil }
 
 func (b *infoBuilder) Write(r *correlate.Rows) error {
 	i := b.i

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -74,7 +75,9 @@ func TestSignalsEndWaiting(t *testing.T) {
 		if err := cmd.Process.Signal(c.sig); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // its status is looked at
+		if err := cmd.Wait(); !errors.As(err, new(*exec.ExitError)) {
+			t.Errorf("%v with %v: %v, want an exit status", c.args, c.sig, err)
+		}
 		w.Close()
 		if code := cmd.ProcessState.ExitCode(); code != 128+int(c.sig) || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%v with %v: status %d, %q", c.args, c.sig, code, stderr.String())

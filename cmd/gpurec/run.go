@@ -23,8 +23,7 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 	sorted := gpulog.Sort(in, gpulog.SortOptions{MaxMemory: mem})
 	defer sorted.Close()
 	if err := sink.Begin(in.Meta()); err != nil {
-		sink.Abort()
-		return nil, err
+		return nil, export.Undone(err, sink.Abort())
 	}
 	p := progressOf(c)
 	defer p.pause()
@@ -42,8 +41,7 @@ func correlateInto(c *cli.Context, in *input, sink export.Sink) (*correlate.Summ
 		err = sink.End(sum)
 	}
 	if err != nil {
-		sink.Abort()
-		return nil, cmp.Or(interrupted(c.Context), err)
+		return nil, export.Undone(cmp.Or(interrupted(c.Context), err), sink.Abort())
 	}
 	return sum, nil
 }

@@ -153,7 +153,7 @@ type processCensus struct {
 
 func (p *processCensus) Begin(*event.Meta) error      { return nil }
 func (p *processCensus) End(*correlate.Summary) error { return nil }
-func (p *processCensus) Abort()                       {}
+func (p *processCensus) Abort() error                 { return nil }
 func (p *processCensus) Write(r *correlate.Rows) error {
 	p.rows = append(p.rows, r.Processes...)
 	return nil

@@ -72,16 +72,15 @@ func (w *Writer) End(sum *correlate.Summary) error {
 		err = w.file.Commit()
 	}
 	if err != nil {
-		w.Abort()
-		return err
+		return export.Undone(err, w.Abort())
 	}
 	return w.pic.Close()
 }
 
-// Abort removes what was written.
-func (w *Writer) Abort() {
-	w.file.Abort()
-	_ = w.pic.Close() // only frees
+// Abort removes what was written; its error names what stays. After End it
+// does nothing.
+func (w *Writer) Abort() error {
+	return export.Undone(w.file.Abort(), w.pic.Close())
 }
 
 // Counters holds what could not be drawn as it is. It is complete after End.

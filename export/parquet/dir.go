@@ -215,10 +215,15 @@ func (d *outputDir) commit() error {
 }
 
 // abort removes what was written.
-func (d *outputDir) abort() {
+func (d *outputDir) abort() error {
 	d.unlock()
-	if d.tmp != "" {
-		os.RemoveAll(d.tmp)
-		d.tmp = ""
+	if d.tmp == "" {
+		return nil
 	}
+	tmp := d.tmp
+	d.tmp = ""
+	if err := os.RemoveAll(tmp); err != nil {
+		return fmt.Errorf("%s stays behind: %w; remove it", tmp, export.PlainError(err))
+	}
+	return nil
 }

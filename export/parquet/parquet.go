@@ -112,8 +112,7 @@ func (s *Sink) spill() error {
 // End writes what waited and gives the directory its name.
 func (s *Sink) End(sum *correlate.Summary) error {
 	if err := s.finish(sum); err != nil {
-		s.Abort()
-		return s.wrap(err)
+		return export.Undone(s.wrap(err), s.Abort())
 	}
 	return nil
 }
@@ -170,13 +169,15 @@ func (s *Sink) fits() error {
 	return err
 }
 
-// Abort removes what was written. After End it does nothing.
-func (s *Sink) Abort() {
+// Abort removes what was written; its error names what stays. After End it
+// does nothing.
+func (s *Sink) Abort() error {
+	var err error
 	for _, t := range s.tables {
-		t.abort()
+		err = export.Undone(err, t.abort())
 	}
 	s.tables = nil
-	s.dir.abort()
+	return export.Undone(err, s.dir.abort())
 }
 
 func (s *Sink) wrap(err error) error {

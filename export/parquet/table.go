@@ -2,7 +2,9 @@ package parquet
 
 import (
 	"cmp"
+	"errors"
 	"math"
+	"os"
 	"reflect"
 	"unsafe"
 
@@ -16,7 +18,7 @@ type sinkTable interface {
 	held() int64 // bytes of the rows that wait
 	spill() error
 	finish(dir string, meta []keyValue, interrupted func() error) error
-	abort()
+	abort() error
 }
 
 // newTables returns the tables of an export, each with its rows in
@@ -187,12 +189,16 @@ func (t *table[T]) finish(dir string, meta []keyValue, interrupted func() error)
 	return err
 }
 
-func (t *table[T]) abort() {
+func (t *table[T]) abort() error {
+	var err error
 	if t.sorter != nil {
-		t.sorter.Close()
+		err = t.sorter.Close()
 	}
 	if t.file != nil {
-		t.file.f.Close()
+		if cerr := t.file.f.Close(); !errors.Is(cerr, os.ErrClosed) {
+			err = export.Undone(err, cerr)
+		}
 		t.file = nil
 	}
+	return err
 }

@@ -170,7 +170,7 @@ type writes struct{ *Picture }
 
 func (writes) Begin(*event.Meta) error      { return nil }
 func (writes) End(*correlate.Summary) error { return nil }
-func (writes) Abort()                       {}
+func (writes) Abort() error                 { return nil }
 
 // drawPart is draw of a window.
 func drawPart(t *testing.T, rows *correlate.Rows, end int64, w *export.Window) *strict {

@@ -109,7 +109,7 @@ func NewBuilder(tool string) *Builder {
 func (b *Builder) Begin(*event.Meta) error { return nil }
 
 // Abort does nothing.
-func (b *Builder) Abort() {}
+func (b *Builder) Abort() error { return nil }
 
 // Report returns the result; call it after End.
 func (b *Builder) Report() *Report { return &b.rep }

@@ -347,9 +347,8 @@ func (r *Reader) body(f *frame) ([]byte, error) {
 
 // trailing looks whether the log's own end is the end of the stream.
 func (r *Reader) trailing(end int64) error {
-	f, err := r.src.next()
+	_, err := r.src.next()
 	if d, _ := r.src.tail(); err == nil || d != nil {
-		_ = f
 		r.counters.AddAt(AnomalyTrailingBytes, 1, r.where(end))
 	} else if err != io.EOF {
 		return fmt.Errorf("%s: %w", r.name, err)
