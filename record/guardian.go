@@ -90,7 +90,7 @@ func (g *guard) end() {
 	_, _ = g.orders.WriteString("q\n") // fails if the guardian is dead: then there is nobody to dismiss
 	g.orders.Close()
 	_ = g.proc.Signal(unix.SIGCONT) // should somebody have stopped it
-	_, _ = g.proc.Wait() // how it ended changes nothing: what it guards has ended well
+	_, _ = g.proc.Wait()            // how it ended changes nothing: what it guards has ended well
 }
 
 // guardian: ORDERS SIGNALS
