@@ -45,8 +45,7 @@ test-readers: build ## read the Parquet export with JavaScript, Rust's Arrow and
 	cd $$d && node readers.mjs $$d/lake
 
 race: ## the tests under the race detector (needs cgo)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $$($(GO) list $(PKGS) | grep -v '/cmd/gpurec$$')
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m -run '^TestBrowser|^TestExportPlaces' ./cmd/gpurec
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m -skip '^(TestEveryExportIsSound|TestRoundTripsOfAllTraces)$$' $(PKGS)
 
 lab: ## the VM lab: real scheduler, fences and ioctls without a GPU (docs/lab.md)
 	$(GO) run ./testdata/lab/cmd/lab $(if $(KERNEL),-kernel $(KERNEL)) $(if $(SCENARIO),-scenario $(SCENARIO)) $(LABFLAGS)
