@@ -9,6 +9,7 @@ import (
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export/explain"
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/importer"
 	"github.com/urfave/cli/v2"
 )
 
@@ -51,7 +52,7 @@ func explainRow(c *cli.Context, paths []string, row string) error {
 
 // explainPass reads the input once; partial tells what of it was unreadable.
 func explainPass(c *cli.Context, paths []string, say func(string), f *explain.Finder) (partial, err error) {
-	in, err := openAsOne(c, paths, say)
+	in, err := openAsOne(c, paths, importer.Options{}, say)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gpurec/gpurec/export"
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
+	"github.com/gpurec/gpurec/record/importer"
 	"github.com/urfave/cli/v2"
 )
 
@@ -34,7 +35,7 @@ func importCommand() *cli.Command {
 					return err
 				}
 			}
-			in, err := openInputs(c, args)
+			in, err := openAsOne(c, args, importer.Options{Passing: true}, func(line string) { note(c, "%s", line) })
 			if err != nil {
 				return err
 			}
@@ -68,12 +69,17 @@ func writeLog(c *cli.Context, in *input, out string) (events, bytes uint64, err 
 	return events, bytes, f.Commit()
 }
 
-// importGC is the garbage collector's aim while a log is written: little is
-// live then, and half as many collections cost less than what they give back.
-const importGC = 200
+// The garbage collector's aim while a log is written: little is live then, and
+// half as many collections cost less than what they give back. Until a short
+// trace is through, which then has none, it is larger.
+const (
+	importGC   = 200
+	firstGC    = 400
+	firstCount = 1 << 18 // events
+)
 
 func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(importGC))
+	defer debug.SetGCPercent(debug.SetGCPercent(firstGC))
 	l := progressOf(c).then("merging")
 	meta := *in.reader.Meta()
 	stampImport(&meta, in)
@@ -91,7 +97,10 @@ func copyLog(c *cli.Context, in *input, w io.Writer) (uint64, uint64, error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		l.done.Add(uint64(len(b.Events)))
+		n := uint64(len(b.Events))
+		if done := l.done.Add(n); done >= firstCount && done-n < firstCount {
+			debug.SetGCPercent(importGC)
+		}
 		if err := lw.Write(b.Events); err != nil {
 			return 0, 0, err
 		}

@@ -62,7 +62,7 @@ func inputFlags() []cli.Flag {
 	}
 }
 
-func openInput(c *cli.Context, path string) (*input, error) {
+func openInput(c *cli.Context, path string, opt importer.Options) (*input, error) {
 	if path == "" {
 		return nil, usageError("the name of the input is empty")
 	}
@@ -80,7 +80,7 @@ func openInput(c *cli.Context, path string) (*input, error) {
 		}
 		in := &input{ctx: c.Context, name: path, stream: s, told: p, close: []func() error{s.Close}}
 		p.add(s.Name, in)
-		if err := in.open(c, s); err != nil {
+		if err := in.open(c, s, opt); err != nil {
 			in.Close()
 			return opened{nil, err}
 		}
@@ -89,7 +89,7 @@ func openInput(c *cli.Context, path string) (*input, error) {
 	return o.in, cmp.Or(err, o.err)
 }
 
-func (in *input) open(c *cli.Context, s *importer.Stream) error {
+func (in *input) open(c *cli.Context, s *importer.Stream, opt importer.Options) error {
 	from := c.String("from")
 	if from == "gpurec" || from == "" && gpulog.Sniff(s.Head) {
 		in.format = "gpurec"
@@ -102,11 +102,10 @@ func (in *input) open(c *cli.Context, s *importer.Stream) error {
 	if err != nil {
 		return err
 	}
-	clock, err := clockFlag(c)
-	if err != nil {
+	if opt.Clock, err = clockFlag(c); err != nil {
 		return err
 	}
-	r, err := s.OpenReader(f, importer.Options{Clock: clock})
+	r, err := s.OpenReader(f, opt)
 	if err != nil {
 		return err
 	}

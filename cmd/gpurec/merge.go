@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpurec/gpurec/export/report"
+	"github.com/gpurec/gpurec/record/importer"
 	"github.com/gpurec/gpurec/record/merge"
 	"github.com/urfave/cli/v2"
 )
@@ -20,10 +21,11 @@ import (
 // openInputs opens one input, or several as one: their clocks aligned, their
 // events in one order. How each was aligned is said.
 func openInputs(c *cli.Context, paths []string) (*input, error) {
-	return openAsOne(c, paths, func(line string) { note(c, "%s", line) })
+	return openAsOne(c, paths, importer.Options{}, func(line string) { note(c, "%s", line) })
 }
 
-func openAsOne(c *cli.Context, paths []string, say func(string)) (*input, error) {
+// openAsOne is openInputs. The options are those of one input.
+func openAsOne(c *cli.Context, paths []string, o importer.Options, say func(string)) (*input, error) {
 	offsets, err := parseOffsets(c.StringSlice("offset"), paths)
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func openAsOne(c *cli.Context, paths []string, say func(string)) (*input, error)
 		if len(offsets) > 0 {
 			return nil, usageError("--offset aligns one of several inputs; there is only %s", paths[0])
 		}
-		return openInput(c, paths[0])
+		return openInput(c, paths[0], o)
 	}
 	mem, err := sortMemory(c)
 	if err != nil {
@@ -117,7 +119,7 @@ func openParts(c *cli.Context, all *input, paths []string) ([]merge.Input, error
 	bases := map[string]bool{}
 	var list []merge.Input
 	for i, p := range paths {
-		in, err := openInput(c, p)
+		in, err := openInput(c, p, importer.Options{})
 		if err != nil {
 			return nil, err
 		}

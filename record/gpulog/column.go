@@ -15,11 +15,17 @@ type columnEncoder struct {
 	dict dictTable
 	last [keyedSlots]uint64
 	buf  []byte
+	vals []uint64 // of the column in work
+	keys []uint64 // of the one that predicts it
 	// keyed counts the columns that need a table of last values to be read.
 	keyedColumns int
 }
 
-func (c *columnEncoder) reset(pointers int) {
+// reset begins a block: so many pointers, and no more bytes than size.
+func (c *columnEncoder) reset(pointers, size int) {
+	if cap(c.data) == 0 {
+		c.data = make([]byte, 0, size) // once, and not by steps
+	}
 	c.data = c.data[:0]
 	c.pool.reset(pointers)
 	c.keyedColumns = 0
@@ -36,31 +42,32 @@ func keyedSlot(key uint64) uint8 { return uint8(key * 0x9E3779B97F4A7C15 >> 56) 
 
 // append writes col's bytes to data and its head to dst: encoding and base,
 // the key column where there is one, the length of the bytes.
-func (c *columnEncoder) append(dst []byte, col *column, key []uint64) []byte {
-	enc := c.choose(col, key)
+func (c *columnEncoder) append(dst []byte, col, key *column) []byte {
+	vals := col.vals.all(&c.vals)
+	enc := c.choose(col.typ, vals, key)
 	start := len(c.data)
 	switch enc {
 	case encConst:
-		if len(col.vals) > 0 {
-			c.data = binary.AppendUvarint(c.data, col.vals[0])
+		if len(vals) > 0 {
+			c.data = binary.AppendUvarint(c.data, vals[0])
 		}
 	case encVarint:
-		for _, v := range col.vals {
+		for _, v := range vals {
 			c.data = binary.AppendUvarint(c.data, v)
 		}
 	case encDelta:
-		c.data = appendDeltas(c.data, col.vals)
+		c.data = appendDeltas(c.data, vals)
 	case encDict:
 		c.data = append(c.data, byte(len(c.dict.list)-1))
 		c.data = appendDeltas(c.data, c.dict.list)
 		c.data = append(c.data, c.dict.places...)
 	case encPool:
-		c.data = c.pool.append(c.data, col.vals)
+		c.data = c.pool.append(c.data, vals)
 	case encKeyed:
 		c.data = append(c.data, c.buf...)
 		c.keyedColumns++
 	case encPlain:
-		for _, v := range col.vals {
+		for _, v := range vals {
 			c.data = binary.LittleEndian.AppendUint64(c.data, v)
 		}
 	}
@@ -73,19 +80,18 @@ func (c *columnEncoder) append(dst []byte, col *column, key []uint64) []byte {
 
 // choose picks the encoding that takes the fewest bytes before compression,
 // with a liking for those that compress well.
-func (c *columnEncoder) choose(col *column, key []uint64) encoding {
-	vals := col.vals
+func (c *columnEncoder) choose(typ event.FieldType, vals []uint64, key *column) encoding {
 	same, deltas, plain := measure(vals)
 	if same {
 		return encConst
 	}
 	n := len(vals)
-	if col.typ == event.TypePointer {
+	if typ == event.TypePointer {
 		return encPool
 	}
 	best, size := encDelta, deltas
 	if key != nil && c.keyedColumns < MaxBlockKeyed {
-		c.keyed(vals, key)
+		c.keyed(vals, key.vals.all(&c.keys))
 		if len(c.buf) <= size {
 			best, size = encKeyed, len(c.buf)
 		}
@@ -110,14 +116,14 @@ func measure(vals []uint64) (same bool, deltas, plain int) {
 	same = true
 	for _, v := range vals {
 		same = same && v == vals[0]
-		deltas += varintBytes(zigzag(v - prev))
-		plain += varintBytes(v)
+		deltas += uvarintBytes(zigzag(v - prev))
+		plain += uvarintBytes(v)
 		prev = v
 	}
 	return
 }
 
-func varintBytes(v uint64) int { return (bits.Len64(v|1)*9 + 64) / 64 }
+func uvarintBytes(v uint64) int { return (bits.Len64(v|1)*9 + 64) / 64 }
 
 func appendDeltas(dst []byte, vals []uint64) []byte {
 	prev := uint64(0)

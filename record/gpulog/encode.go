@@ -33,7 +33,8 @@ type encoder struct {
 		idx   uint32
 		epoch uint32
 	}
-	order, whos, times []uint64
+	order, whos, times values
+	slab               slab
 	min, max           event.Time
 	size               int
 	col                columnEncoder
@@ -67,7 +68,7 @@ type column struct {
 	typ   event.FieldType
 	base  base
 	key   int // 1 + the column that predicts this one, 0: none
-	vals  []uint64
+	vals  values
 }
 
 func newEncoder() *encoder {
@@ -75,7 +76,7 @@ func newEncoder() *encoder {
 		whoIdx:   make(map[identity]uint32),
 		shapeIdx: make(map[shapeKey]uint32),
 	}
-	e.strs.idx = make(map[string]uint32)
+	e.strs.init()
 	e.reset()
 	return e
 }
@@ -93,16 +94,19 @@ func (e *encoder) reset() {
 		s := &e.shapes[i]
 		s.n = 0
 		for j := range s.cols[:s.nCols] {
-			s.cols[j].vals = s.cols[j].vals[:0]
+			s.cols[j].vals.reset()
 		}
 	}
 	e.nShapes = 0
-	e.order, e.whos, e.times = e.order[:0], e.whos[:0], e.times[:0]
+	e.order.reset()
+	e.whos.reset()
+	e.times.reset()
+	e.slab.reset()
 	e.min, e.max = event.NoTime, event.NoTime
 	e.size = emptyBodySize
 }
 
-func (e *encoder) events() int { return len(e.order) }
+func (e *encoder) events() int { return e.order.len() }
 
 // What the parts of a body take at most.
 const (
@@ -118,8 +122,8 @@ const (
 // time, if it has one. It reports false, and changes nothing, if the block
 // is full.
 func (e *encoder) add(ev *event.Event, mode timeMode, place event.Time) bool {
-	if !e.fits(ev) || len(e.order) >= MaxBlockEvents ||
-		max(len(e.strs.list)+7, len(e.who), e.nShapes) >= MaxBlockTable {
+	if !e.fits(ev) || e.events() >= MaxBlockEvents ||
+		max(e.strs.len()+7, len(e.who), e.nShapes) >= MaxBlockTable {
 		return false
 	}
 	comm := e.str(ev.Comm)
@@ -129,10 +133,10 @@ func (e *encoder) add(ev *event.Event, mode timeMode, place event.Time) bool {
 		l.key, l.idx, l.epoch = key, e.shapeOf(key), e.epoch
 	}
 	s := &e.shapes[l.idx]
-	e.order = append(e.order, uint64(l.idx))
-	e.whos = append(e.whos, uint64(e.identity(identity{ev.CPU, ev.PID, ev.TID, comm})))
+	e.order.add(uint64(l.idx), &e.slab)
+	e.whos.add(uint64(e.identity(identity{ev.CPU, ev.PID, ev.TID, comm})), &e.slab)
 	if mode != timeNone {
-		e.times = append(e.times, uint64(place))
+		e.times.add(uint64(place), &e.slab)
 	}
 	if mode == timeKnown {
 		if e.min == event.NoTime {
@@ -159,7 +163,7 @@ func (e *encoder) add(ev *event.Event, mode timeMode, place event.Time) bool {
 		case baseComm:
 			v ^= uint64(comm)
 		}
-		c.vals = append(c.vals, v)
+		c.vals.add(v, &e.slab)
 	}
 	s.n++
 	e.size += s.perRow
@@ -232,9 +236,9 @@ func (e *encoder) shapeOf(key shapeKey) uint32 {
 			s.cols = append(s.cols, column{})
 		}
 		d := &s.cols[s.nCols]
-		vals := d.vals[:0]
+		full := d.vals.full[:0]
 		*d = c
-		d.vals = vals
+		d.vals.full = full
 		if d.base == baseTime && key.mode != timeKnown {
 			d.base = baseNone
 		}
@@ -292,18 +296,15 @@ var keyFields = [event.NumFields]event.Field{
 	event.FieldSchedJobID:   event.FieldRing,
 }
 
-// encode appends the body to dst.
-func (e *encoder) encode(dst []byte) []byte {
-	if cap(dst) < e.size {
-		dst = make([]byte, 0, e.size) // once, and not by steps
-	}
+// encode returns the body. It is valid until the next add.
+func (e *encoder) encode() []byte {
 	c := &e.col
-	c.reset(e.poolSize())
-	dst = e.strs.encode(dst)
+	c.reset(e.poolSize(), e.size)
+	dst := e.strs.encode()
 	dst = binary.AppendUvarint(dst, uint64(len(e.who)))
 	dst = e.encodeWho(dst)
 	dst = binary.AppendUvarint(dst, uint64(e.nShapes))
-	for _, vals := range [][]uint64{e.order, e.whos, e.times} {
+	for _, vals := range []values{e.order, e.whos, e.times} {
 		dst = c.append(dst, &column{vals: vals, typ: event.TypeString}, nil)
 	}
 	for i := range e.shapes[:e.nShapes] {
@@ -317,9 +318,9 @@ func (e *encoder) encode(dst []byte) []byte {
 			col := &s.cols[j]
 			dst = binary.AppendUvarint(dst, uint64(wireFieldOf[col.field]))
 			dst = append(dst, wireTypeOf[col.typ])
-			var key []uint64
+			var key *column
 			if col.key > 0 {
-				key = s.cols[col.key-1].vals
+				key = &s.cols[col.key-1]
 			}
 			dst = c.append(dst, col, key)
 		}

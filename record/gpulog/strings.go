@@ -2,26 +2,51 @@ package gpulog
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"unsafe"
 )
 
-// stringTable numbers the strings of a block; "" is number 0.
+// stringTable numbers the strings of a block; "" is number 0. It copies them
+// behind one another, to where the block's body will have them, and keeps no
+// string that it was given: its memory may be another's next.
 type stringTable struct {
-	list  []string // number 1 is list[0]
-	idx   map[string]uint32
+	buf   []byte   // room for the lengths, then the strings; number 1 comes first
+	ends  []uint32 // of the strings in buf
+	slots []stringSlot
+	used  int // slots of this epoch
+	seed  maphash.Seed
 	epoch uint32
-	cache [512]struct {
-		s     string
-		idx   uint32
-		epoch uint32
-	}
+	cache [512]struct{ number, epoch uint32 }
+}
+
+type stringSlot struct{ hash, number, epoch uint32 }
+
+// lengthsRoom is what a body's lengths of strings take at most.
+const lengthsRoom = 3 + (MaxBlockTable+1)*maxStringSize
+
+func (t *stringTable) init() {
+	// Only what is written to becomes memory of the process.
+	t.buf = make([]byte, lengthsRoom, lengthsRoom+MaxBody)
+	t.slots = make([]stringSlot, 1<<10)
+	t.seed = maphash.MakeSeed()
 }
 
 func (t *stringTable) reset(epoch uint32) {
-	clear(t.list)
-	t.list = t.list[:0]
-	clear(t.idx)
+	t.buf = t.buf[:lengthsRoom]
+	t.ends = t.ends[:0]
+	t.used = 0
 	t.epoch = epoch
+}
+
+func (t *stringTable) len() int { return len(t.ends) }
+
+// at returns the string of a number that is not 0.
+func (t *stringTable) at(number uint32) []byte {
+	from := uint32(lengthsRoom)
+	if number > 1 {
+		from = t.ends[number-2]
+	}
+	return t.buf[from:t.ends[number-1]]
 }
 
 // intern returns the number of s, and how much the table's bound grew for it.
@@ -32,32 +57,72 @@ func (t *stringTable) intern(s string) (uint32, int) {
 	// Sources give the same string again and again: its address finds it.
 	p := uintptr(unsafe.Pointer(unsafe.StringData(s)))
 	c := &t.cache[(p>>3^p>>12^uintptr(len(s)))%uintptr(len(t.cache))]
-	if c.epoch == t.epoch && c.s == s {
-		return c.idx, 0
+	if c.epoch == t.epoch && string(t.at(c.number)) == s {
+		return c.number, 0
 	}
-	i, ok := t.idx[s]
+	slot := t.find(s)
 	grown := 0
-	if !ok {
-		i, grown = t.append(s)
-		t.idx[s] = i
+	if slot.epoch != t.epoch {
+		slot.epoch = t.epoch
+		slot.number, grown = t.append(s)
+		t.used++
 	}
-	c.s, c.idx, c.epoch = s, i, t.epoch
-	return i, grown
+	c.number, c.epoch = slot.number, t.epoch
+	return c.number, grown
+}
+
+// find returns the slot that s has or may have, with its hash in it.
+func (t *stringTable) find(s string) *stringSlot {
+	if 2*t.used >= len(t.slots) {
+		t.grow()
+	}
+	h := uint32(maphash.String(t.seed, s))
+	slot := &t.slots[h&uint32(len(t.slots)-1)]
+	for i := h; slot.epoch == t.epoch && (slot.hash != h || string(t.at(slot.number)) != s); {
+		i++
+		slot = &t.slots[i&uint32(len(t.slots)-1)]
+	}
+	slot.hash = h
+	return slot
+}
+
+func (t *stringTable) grow() {
+	was := t.slots
+	t.slots = make([]stringSlot, 4*len(was))
+	for _, s := range was {
+		if s.epoch != t.epoch {
+			continue
+		}
+		i := s.hash & uint32(len(t.slots)-1)
+		for t.slots[i].epoch == t.epoch {
+			i = (i + 1) & uint32(len(t.slots)-1)
+		}
+		t.slots[i] = s
+	}
 }
 
 // append is intern for a string that is not expected to come again.
 func (t *stringTable) append(s string) (uint32, int) {
-	t.list = append(t.list, s)
-	return uint32(len(t.list)), len(s) + maxStringSize
+	t.buf = append(t.buf, s...)
+	t.ends = append(t.ends, uint32(len(t.buf)))
+	return uint32(len(t.ends)), len(s) + maxStringSize
 }
 
-func (t *stringTable) encode(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(t.list)))
-	for _, s := range t.list {
-		dst = binary.AppendUvarint(dst, uint64(len(s)))
+// encode returns the strings as a body begins with them. It is valid, and may
+// be appended to, until the next intern or append.
+func (t *stringTable) encode() []byte {
+	size := uvarintBytes(uint64(len(t.ends)))
+	from := uint32(lengthsRoom)
+	for _, end := range t.ends {
+		size += uvarintBytes(uint64(end - from))
+		from = end
 	}
-	for _, s := range t.list {
-		dst = append(dst, s...)
+	at := lengthsRoom - size
+	dst := binary.AppendUvarint(t.buf[at:at], uint64(len(t.ends)))
+	from = lengthsRoom
+	for _, end := range t.ends {
+		dst = binary.AppendUvarint(dst, uint64(end-from))
+		from = end
 	}
-	return dst
+	return t.buf[at:]
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -39,7 +40,7 @@ type Writer struct {
 	o        WriterOptions
 	enc      *encoder
 	zstd     *zstd.Encoder
-	raw, out []byte
+	out      []byte
 	hdr      header // of the next block: seq, ordinal
 	offset   uint64
 	genStart uint64 // offset at which metadata was last repeated
@@ -68,6 +69,10 @@ func NewWriter(w io.Writer, meta *event.Meta, o WriterOptions) (*Writer, error) 
 	return lw, nil
 }
 
+// window is how far back compression looks. What it looks at stays in a core's
+// cache: a window of all of a body takes more time, and no fewer bytes.
+const window = 128 << 10
+
 // newBlockWriter is NewWriter without metadata and schema.
 func newBlockWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if o.BlockEvents <= 0 {
@@ -78,15 +83,15 @@ func newBlockWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 		o.GenerationBytes = 64 << 20
 	}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
-		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(MaxBody), zstd.WithLowerEncoderMem(true))
+		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("zstd: %w", err)
 	}
 	return &Writer{w: w, o: o, enc: newEncoder(), zstd: z}, nil
 }
 
-// Write appends events in the order in which they are given. They are in the
-// file when a block is full, or after Flush.
+// Write appends events in the order in which they are given, and keeps nothing
+// of their memory. They are in the file when a block is full, or after Flush.
 func (w *Writer) Write(evs []event.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +127,7 @@ func (w *Writer) add(ev *event.Event, mode timeMode, place event.Time) error {
 	for !w.enc.add(ev, mode, place) {
 		if w.enc.events() == 0 {
 			short := cutStrings(*ev)
-			w.counters.AddAt(AnomalyStringCut, 1, ev.Source)
+			w.counters.AddAt(AnomalyStringCut, 1, strings.Clone(ev.Source))
 			ev = &short
 			continue
 		}
@@ -225,11 +230,11 @@ func (w *Writer) flush() error {
 	if n == 0 {
 		return nil
 	}
-	w.raw = w.enc.encode(w.raw[:0])
+	body := w.enc.encode()
 	lo, hi := w.enc.min, w.enc.max
 	w.enc.reset()
 	at := w.offset
-	if err := w.block(BlockEvents, CodecZstd, w.raw, n, lo, hi); err != nil {
+	if err := w.block(BlockEvents, CodecZstd, body, n, lo, hi); err != nil {
 		return err
 	}
 	if w.index.add(at, lo, hi, n) {

@@ -43,6 +43,10 @@ type Input struct {
 type Options struct {
 	// Clock names the clock of the input's times where the input itself does not say.
 	Clock event.Clock
+	// Passing says that the caller has taken what it needs of a batch before it
+	// calls Next again: the texts of its events need not outlive that, and a
+	// reader may use their memory again.
+	Passing bool
 }
 
 // Reader yields the events of an input in the order in which they stand there.

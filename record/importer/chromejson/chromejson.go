@@ -55,5 +55,6 @@ func Kineto() importer.Format {
 func open(in importer.Input, o importer.Options) (importer.Reader, error) {
 	r := newReader(in.R, in.Name)
 	r.told = o.Clock
+	r.m.arena.rewinds = o.Passing
 	return r, nil
 }

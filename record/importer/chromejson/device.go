@@ -258,7 +258,7 @@ func (d *devices) property(r *record) {
 		}
 	}
 	d.m.more = d.m.more[:0]
-	v.args = d.m.args(r, taken)
+	v.args = strings.Clone(d.m.args(r, taken))
 }
 
 // describe appends what is known of devices, and of the process's place in a

@@ -2,6 +2,7 @@ package chromejson
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -187,6 +188,7 @@ func (m *mapper) metadata(b *event.Batch, r *record) {
 	m.everything(r, &odd)
 	e.SetStr(event.FieldArgs, m.args(r, 0))
 	if name == "process_name" && ok && m.devices.undecided(w) && len(m.devices.named) < maxHosts {
+		e.SetStr(event.FieldArgs, strings.Clone(e.Str(event.FieldArgs)))
 		m.devices.named = append(m.devices.named, naming{w.pidNum, value, e})
 		return
 	}

@@ -79,6 +79,7 @@ func newReader(in io.Reader, name string) *reader {
 func (r *reader) Next(b *event.Batch) error {
 	b.Reset()
 	r.m.held = 0
+	r.m.arena.rewind()
 	for r.place != placeEnd {
 		if n := len(b.Events); n >= batchEvents && (!r.m.devices.waiting() || n >= maxHeld) || r.m.held > maxHeldText {
 			break

@@ -43,15 +43,38 @@ func (in *interner) get(b []byte) string {
 const arenaChunk = 64 << 10
 
 // arena holds many texts in few allocations. A chunk is never written again
-// where a text lies, and lives as long as any of its texts.
-type arena struct{ buf []byte }
+// where a text lies, and lives as long as any of its texts; but for rewind.
+type arena struct {
+	buf     []byte
+	kept    [][]byte // chunks, to be used again
+	used    int      // of kept
+	rewinds bool     // there will be a rewind
+}
 
 // begin makes room for n bytes and returns the free end of the chunk.
 func (a *arena) begin(n int) []byte {
 	if cap(a.buf)-len(a.buf) < n {
-		a.buf = make([]byte, 0, max(arenaChunk, n))
+		a.buf = a.chunk(n)
 	}
 	return a.buf[len(a.buf):len(a.buf):cap(a.buf)]
+}
+
+func (a *arena) chunk(n int) []byte {
+	if !a.rewinds || n > arenaChunk {
+		return make([]byte, 0, max(arenaChunk, n))
+	}
+	if a.used == len(a.kept) {
+		a.kept = append(a.kept, make([]byte, 0, arenaChunk))
+	}
+	a.used++
+	return a.kept[a.used-1]
+}
+
+// rewind takes the memory of all texts for others.
+func (a *arena) rewind() {
+	if a.rewinds {
+		a.used, a.buf = 0, nil
+	}
 }
 
 // end makes a string of what was appended to the result of begin.
