@@ -42,6 +42,8 @@ test-readers: build ## read the Parquet export with JavaScript, Rust's Arrow and
 	cp testdata/readers/* $$d/ && (cd $$d && npm install --silent --no-audit --no-fund --no-package-lock) && \
 	$(BIN) export -q testdata/demo/demo.gpurec -o "$$d/lake/host=node1/run={run}/" && \
 	$(BIN) export -q testdata/golden/log-v1.gpurec -o "$$d/lake/host=node2/run={run}/" && \
+	$(GO) run ./testdata/biglog -size 524288 -o $$d/big.gpurec testdata/demo/demo.gpurec && \
+	$(BIN) export -q $$d/big.gpurec -o $$d/lake/host=node2/run=big/ && \
 	cd $$d && node readers.mjs $$d/lake
 
 race: ## the tests under the race detector (needs cgo)

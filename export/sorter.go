@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"os"
+	"slices"
 	"unsafe"
 )
 
@@ -48,26 +49,61 @@ func (s *Sorter[T]) Push(v *T) error {
 			return err
 		}
 	}
-	p := s.alloc()
-	*p = *v
+	c := s.chunk()
+	*c = append(*c, *v)
+	s.put(&(*c)[len(*c)-1])
+	s.bytes += size
+	s.n++
+	return nil
+}
+
+// PushAll pushes all rows, in their order. It is quicker than to push each.
+func (s *Sorter[T]) PushAll(rows []T) error {
+	for len(rows) > 0 {
+		c := s.chunk()
+		used := len(*c)
+		some := rows[:min(len(rows), cap(*c)-used)]
+		rows = rows[len(some):]
+		var size int64
+		for i := range some {
+			size += s.spill.codec.sizeOf(unsafe.Pointer(&some[i]))
+		}
+		if s.bytes+size > s.maxBytes { // somewhere among these
+			for i := range some {
+				if err := s.Push(&some[i]); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		*c = append(*c, some...)
+		s.order = slices.Grow(s.order, len(some))
+		for i := range some {
+			s.put(&(*c)[used+i])
+		}
+		s.bytes += size
+		s.n += len(some)
+	}
+	return nil
+}
+
+// put puts a row of a chunk behind those held.
+func (s *Sorter[T]) put(p *T) {
 	if s.sorted && len(s.order) > 0 && s.compare(s.order[len(s.order)-1], p) > 0 {
 		s.sorted = false
 	}
 	s.order = append(s.order, p)
-	s.bytes += size
-	s.n++
-	return nil
 }
 
 // chunkBytes is how much storage is taken at once: small enough that many
 // almost empty sorters cost nothing, large enough to be one allocation of many rows.
 const chunkBytes = 64 << 10
 
-func (s *Sorter[T]) alloc() *T {
+// chunk returns storage with room for a row.
+func (s *Sorter[T]) chunk() *[]T {
 	if s.used > 0 {
 		if c := &s.chunks[s.used-1]; len(*c) < cap(*c) {
-			*c = (*c)[:len(*c)+1]
-			return &(*c)[len(*c)-1]
+			return c
 		}
 	}
 	if s.used == len(s.chunks) {
@@ -79,9 +115,7 @@ func (s *Sorter[T]) alloc() *T {
 		s.chunks = append(s.chunks, make([]T, 0, rows))
 	}
 	s.used++
-	c := &s.chunks[s.used-1]
-	*c = (*c)[:1]
-	return &(*c)[0]
+	return &s.chunks[s.used-1]
 }
 
 // Len returns the number of rows pushed.
@@ -132,6 +166,37 @@ func (s *Sorter[T]) Each(f func(*T) error) error {
 		return nil
 	}
 	return s.spill.merge(s.spill.runs, s.order, f)
+}
+
+// EachBatch is [Sorter.Each] for up to n rows at once, in one slice that f may
+// not keep.
+func (s *Sorter[T]) EachBatch(n int, f func([]*T) error) error {
+	s.sort()
+	if len(s.spill.runs) == 0 {
+		for rows := s.order; len(rows) > 0; {
+			batch := rows[:min(len(rows), n)]
+			rows = rows[len(batch):]
+			if err := f(batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	copies, batch := make([]T, n), make([]*T, 0, n)
+	err := s.Each(func(v *T) error {
+		p := &copies[len(batch)]
+		*p = *v
+		if batch = append(batch, p); len(batch) < n {
+			return nil
+		}
+		err := f(batch)
+		batch = batch[:0]
+		return err
+	})
+	if err == nil && len(batch) > 0 {
+		err = f(batch)
+	}
+	return err
 }
 
 // Cursor walks the rows of a [Sorter], for an owner that merges several.

@@ -2,172 +2,121 @@ package parquet
 
 import (
 	"fmt"
-	"strings"
-	"unicode/utf8"
 	"unsafe"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gpurec/gpurec/correlate"
 )
 
 // column moves one field of the rows into one column of the file.
 type column struct {
-	w      *parquet.ColumnWriter
-	offset uintptr
-	fill   func(c *column, field unsafe.Pointer, stride uintptr)
-	values []parquet.Value // what fill sets: the zero value is NULL
+	desc     correlate.Column
+	optional bool
+	less     func(a, b []byte) bool // compares values as statistics hold them
 
-	// Texts set lately: most columns repeat theirs. A text stands at a place that
-	// its address gives.
-	texts [8]struct {
-		text  string
-		value parquet.Value
+	// The page under way.
+	rows   int
+	known  bitmap // which rows have a value, if optional
+	values values
+
+	dict   dictionary // nil if it has none
+	inDict bool       // values is dict
+	auto   *intValues // values, if their encoding is to be chosen; else nil
+	chunk  chunk
+}
+
+func newColumn(t *correlate.Table, c correlate.Column) *column {
+	out := &column{desc: c, optional: nullable(c.Type), less: lessOf(c.Type)}
+	how := encodingOf(t, c)
+	switch c.Type {
+	case correlate.ColBool, correlate.ColPlainBool:
+		out.values = &boolValues{optional: out.optional}
+	case correlate.ColString:
+		if how == inDictionary {
+			out.dict = newTextDict()
+		}
+		out.values = &textValues{}
+	default:
+		v := &intValues{gather: gatherers[c.Type], encoding: format.Plain, order: orderOf(c.Type)}
+		switch how {
+		case asDifferences:
+			v.encoding = format.DeltaBinaryPacked
+		case inDictionary:
+			out.dict = &intDict{gather: v.gather, order: v.order, other: v}
+		case asSmaller:
+			out.auto = v
+		}
+		out.values = v
 	}
-
-	textBytes int // of the present row group
+	out.begin()
+	return out
 }
 
-func newColumn(c correlate.Column, w *parquet.ColumnWriter) column {
-	return column{w: w, offset: c.Offset, fill: fillers[c.Type], values: make([]parquet.Value, batchRows)}
+// begin begins a row group.
+func (c *column) begin() {
+	c.chunk.reset()
+	if c.dict != nil {
+		c.dict.reset()
+		c.values, c.inDict = c.dict, true
+	}
 }
 
-// known is the definition level of a value that is not NULL, where one can be.
-const known = 1
-
-func (c *column) write(rows unsafe.Pointer, stride uintptr, n int) error {
-	all := c.values
-	c.values = all[:n]
-	c.fill(c, unsafe.Add(rows, c.offset), stride)
-	_, err := c.w.WriteRowValues(c.values)
-	c.values = all
-	return err
+// add takes the column's field of rows. It returns the bytes of text.
+func (c *column) add(rows []unsafe.Pointer, w *pageWriter) (text int, err error) {
+	text = c.values.add(rows, c.desc.Offset, &c.known)
+	c.rows += len(rows)
+	if c.rows >= pageRows || c.values.full() {
+		err = c.endPage(w)
+	}
+	return text, err
 }
 
-// fillers set column.values from the fields of rows, which are stride bytes apart.
-var fillers = [...]func(*column, unsafe.Pointer, uintptr){
-	correlate.ColID:        fillID,
-	correlate.ColTime:      fillInt,
-	correlate.ColInt:       fillInt,
-	correlate.ColUint:      fillInt, // the same bits: the column's type says how to read them
-	correlate.ColReal:      fillReal,
-	correlate.ColBool:      fillBool,
-	correlate.ColString:    fillString,
-	correlate.ColPlainInt:  fillPlainInt,
-	correlate.ColPlainUint: fillPlainInt,
-	correlate.ColPlainReal: fillPlainReal,
-	correlate.ColPlainBool: fillPlainBool,
-}
-
-func fillID(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		if v := *(*int64)(p); v != 0 {
-			c.values[i] = parquet.Int64Value(v)
-			c.values[i].SetDefinitionLevel(known)
-		} else {
-			c.values[i] = parquet.Value{}
+// endPage writes the page under way to the chunk.
+func (c *column) endPage(w *pageWriter) error {
+	if c.rows == 0 {
+		return nil
+	}
+	v := c.values
+	switch {
+	case c.inDict && c.known.ones == 0 && c.optional:
+		v = c.dict.plain() // without a value nothing stands in a dictionary
+	case c.inDict && !c.chunk.usesDict && c.dict.wasteful():
+		v, c.inDict = c.dict.plain(), false
+		c.values = v
+	case c.inDict:
+		c.chunk.usesDict = true
+	case c.auto != nil && len(c.chunk.pages) == 0:
+		if err := w.choose(c.auto); err != nil {
+			return fmt.Errorf("column %s: %w", c.desc.Name, err)
 		}
 	}
+	if err := c.writePage(v, w); err != nil {
+		return fmt.Errorf("column %s: %w", c.desc.Name, err)
+	}
+	v.next()
+	c.values.next()
+	if c.inDict && c.dict.size() > dictionaryBytes {
+		c.values, c.inDict = c.dict.plain(), false
+	}
+	c.known.reset()
+	c.rows = 0
+	return nil
 }
 
-func fillInt(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		if v := (*correlate.OptInt)(p); v.OK {
-			c.values[i] = parquet.Int64Value(v.V)
-			c.values[i].SetDefinitionLevel(known)
-		} else {
-			c.values[i] = parquet.Value{}
-		}
+func (c *column) writePage(v values, w *pageWriter) (err error) {
+	raw := w.raw[:0]
+	nulls := 0
+	if c.optional {
+		raw = c.known.appendLevels(raw)
+		nulls = c.known.n - c.known.ones
 	}
-}
-
-func fillPlainInt(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		c.values[i] = parquet.Int64Value(*(*int64)(p))
+	p := page{rows: c.rows, nulls: nulls}
+	raw, p.encoding, err = v.encode(raw)
+	if err != nil {
+		return err
 	}
-}
-
-func fillReal(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		if v := (*correlate.OptReal)(p); v.OK {
-			c.values[i] = parquet.DoubleValue(v.V)
-			c.values[i].SetDefinitionLevel(known)
-		} else {
-			c.values[i] = parquet.Value{}
-		}
-	}
-}
-
-func fillPlainReal(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		c.values[i] = parquet.DoubleValue(*(*float64)(p))
-	}
-}
-
-func fillBool(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		if v := (*correlate.OptBool)(p); v.OK {
-			c.values[i] = parquet.BooleanValue(v.V)
-			c.values[i].SetDefinitionLevel(known)
-		} else {
-			c.values[i] = parquet.Value{}
-		}
-	}
-}
-
-func fillPlainBool(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		c.values[i] = parquet.BooleanValue(*(*bool)(p))
-	}
-}
-
-func fillString(c *column, p unsafe.Pointer, stride uintptr) {
-	for i := range c.values {
-		p := unsafe.Add(p, uintptr(i)*stride)
-		// Equal strings mostly come from the same memory: the pointers are
-		// compared, not the text.
-		s := *(*string)(p)
-		t := &c.texts[uintptr(unsafe.Pointer(unsafe.StringData(s)))>>3%uintptr(len(c.texts))]
-		if len(s) != len(t.text) || unsafe.StringData(s) != unsafe.StringData(t.text) {
-			t.text, t.value = s, textValue(s)
-		}
-		c.textBytes += len(s)
-		c.values[i] = t.value
-	}
-}
-
-func textValue(s string) parquet.Value {
-	if s == "" {
-		return parquet.Value{}
-	}
-	s = validUTF8(s)
-	v := parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
-	v.SetDefinitionLevel(known)
-	return v
-}
-
-// validUTF8 returns s with each byte that is not part of a UTF-8 character as
-// \xNN: readers of Parquet refuse the whole file for one such byte.
-func validUTF8(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		} else {
-			b.WriteString(s[i : i+n])
-		}
-		i += n
-	}
-	return b.String()
+	w.raw = raw
+	p.least, p.most = v.bounds()
+	return c.chunk.add(p, w)
 }

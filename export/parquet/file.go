@@ -2,12 +2,15 @@ package parquet
 
 import (
 	"bufio"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"unsafe"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gpurec/gpurec/correlate"
 )
@@ -15,23 +18,31 @@ import (
 const (
 	rowGroupRows    = 122_880   // what DuckDB writes: a unit of parallel reading
 	rowGroupText    = 128 << 20 // bytes of text after which a row group ends early
-	pageBytes       = 256 << 10
+	pageRows        = rowGroupRows / 4
+	pageBytes       = 256 << 10 // of text
 	dictionaryBytes = 512 << 10
-	batchRows       = 512
+	batchRows       = 128 // whose fields stay in the processor's cache
 )
 
 // file writes the rows of one table, column by column.
 type file struct {
 	f       *os.File
 	buf     *bufio.Writer
-	w       *parquet.GenericWriter[any]
-	columns []column
-	stride  uintptr // size of a row
-	group   int     // rows in the present row group
+	offset  int64 // of what comes next
+	pages   *pageWriter
+	columns []*column
+	group   int // rows in the present row group
+	text    int // bytes of text in it
+
+	meta          format.FileMetaData
+	columnIndexes []byte // of all row groups, one behind the other
+	offsetIndexes []byte
 }
 
-func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
-	z, err := codec()
+const magic = "PAR1"
+
+func createFile(dir string, t *correlate.Table) (*file, error) {
+	w, err := newPageWriter()
 	if err != nil {
 		return nil, err
 	}
@@ -39,40 +50,47 @@ func createFile(dir string, t *correlate.Table, stride uintptr) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema := schemaOf(t)
-	out := &file{f: f, buf: bufio.NewWriterSize(f, 256<<10), stride: stride}
-	out.w = parquet.NewGenericWriter[any](out.buf, schema,
-		parquet.CreatedBy("gpurec", fmt.Sprint(SchemaVersion), ""),
-		parquet.Compression(z),
-		parquet.PageBufferSize(pageBytes),
-		parquet.WriteBufferSize(0),
-		parquet.DataPageVersion(1),        // of which the levels are compressed too
-		parquet.DataPageStatistics(false), // the page index has them
-		parquet.DictionaryMaxBytes(dictionaryBytes))
-	for _, e := range tableMetadata(t) {
-		out.w.SetKeyValueMetadata(e.key, e.value)
+	out := &file{f: f, buf: bufio.NewWriterSize(f, 64<<10), pages: w}
+	out.meta = format.FileMetaData{
+		Version:   2,
+		Schema:    schemaOf(t),
+		CreatedBy: fmt.Sprintf("gpurec version %d (build )", SchemaVersion),
 	}
-	writers := out.w.ColumnWriters()
-	for i, c := range t.Columns() {
-		out.columns = append(out.columns, newColumn(c, writers[i]))
+	out.setMeta(tableMetadata(t))
+	for _, c := range t.Columns() {
+		out.columns = append(out.columns, newColumn(t, c))
+		out.meta.ColumnOrders = append(out.meta.ColumnOrders, format.ColumnOrder{Value: &format.TypeDefinedOrder{}})
 	}
-	return out, nil
+	return out, out.put([]byte(magic))
 }
 
-// write writes n rows that stand one after another at rows.
-func (o *file) write(rows unsafe.Pointer, n int) error {
-	for done := 0; done < n; {
-		k := min(n-done, batchRows, rowGroupRows-o.group)
-		first := unsafe.Add(rows, uintptr(done)*o.stride)
-		for i := range o.columns {
-			if err := o.columns[i].write(first, o.stride, k); err != nil {
+func (o *file) setMeta(kv []keyValue) {
+	for _, e := range kv {
+		o.meta.KeyValueMetadata = append(o.meta.KeyValueMetadata, format.KeyValue{Key: e.key, Value: e.value})
+	}
+}
+
+func (o *file) put(b []byte) error {
+	n, err := o.buf.Write(b)
+	o.offset += int64(n)
+	return err
+}
+
+// write writes rows, which are those of the table.
+func (o *file) write(rows []unsafe.Pointer) error {
+	for len(rows) > 0 {
+		batch := rows[:min(len(rows), batchRows, rowGroupRows-o.group)]
+		rows = rows[len(batch):]
+		for _, c := range o.columns {
+			text, err := c.add(batch, o.pages)
+			if err != nil {
 				return err
 			}
+			o.text += text
 		}
-		done += k
-		o.group += k
-		if o.groupFull() {
-			if err := o.w.Flush(); err != nil {
+		o.group += len(batch)
+		if o.group == rowGroupRows || o.text >= rowGroupText {
+			if err := o.endGroup(); err != nil {
 				return err
 			}
 		}
@@ -80,29 +98,70 @@ func (o *file) write(rows unsafe.Pointer, n int) error {
 	return nil
 }
 
-// groupFull reports whether the row group must end, and counts anew if so.
-// Until it ends its pages are held in memory.
-func (o *file) groupFull() bool {
-	text := 0
-	for i := range o.columns {
-		text += o.columns[i].textBytes
+// endGroup writes the row group under way, whose pages were held in memory.
+func (o *file) endGroup() error {
+	if o.group == 0 {
+		return nil
 	}
-	if o.group < rowGroupRows && text < rowGroupText {
-		return false
+	if len(o.meta.RowGroups) > math.MaxInt16 {
+		return errors.New("more rows than a Parquet file can hold; export a part of the trace")
 	}
-	o.group = 0
-	for i := range o.columns {
-		o.columns[i].textBytes = 0
+	g := format.RowGroup{NumRows: int64(o.group), FileOffset: o.offset, Ordinal: int16(len(o.meta.RowGroups))}
+	for _, c := range o.columns {
+		chunk, err := o.endChunk(c)
+		if err != nil {
+			return err
+		}
+		g.TotalByteSize += chunk.MetaData.TotalUncompressedSize
+		g.TotalCompressedSize += chunk.MetaData.TotalCompressedSize
+		g.Columns = append(g.Columns, chunk)
+		c.begin()
 	}
-	return true
+	o.meta.NumRows += g.NumRows
+	o.meta.RowGroups = append(o.meta.RowGroups, g)
+	o.group, o.text = 0, 0
+	return nil
+}
+
+// endChunk writes the chunk of a column and remembers its indexes. Their offsets
+// are from the beginning of those of all chunks, until close.
+func (o *file) endChunk(c *column) (chunk format.ColumnChunk, err error) {
+	if err = c.endPage(o.pages); err != nil {
+		return chunk, err
+	}
+	start := o.offset
+	var dict []byte
+	dictRaw := 0
+	if c.chunk.usesDict {
+		if dict, dictRaw, err = o.pages.dictionaryPage(c.dict); err != nil {
+			return chunk, err
+		}
+	}
+	chunk.MetaData = c.metadata(start, len(dict), dictRaw)
+	ci, oi := c.indexes(start + int64(len(dict)))
+	if ci != nil {
+		b, err := o.pages.encode(ci)
+		if err != nil {
+			return chunk, err
+		}
+		chunk.ColumnIndexOffset, chunk.ColumnIndexLength = int64(len(o.columnIndexes)), int32(len(b))
+		o.columnIndexes = append(o.columnIndexes, b...)
+	}
+	b, err := o.pages.encode(oi)
+	if err != nil {
+		return chunk, err
+	}
+	chunk.OffsetIndexOffset, chunk.OffsetIndexLength = int64(len(o.offsetIndexes)), int32(len(b))
+	o.offsetIndexes = append(o.offsetIndexes, b...)
+	if err := o.put(dict); err != nil {
+		return chunk, err
+	}
+	return chunk, o.put(c.chunk.body)
 }
 
 // close ends the file.
 func (o *file) close(meta []keyValue) error {
-	for _, e := range meta {
-		o.w.SetKeyValueMetadata(e.key, e.value)
-	}
-	err := o.w.Close()
+	err := o.finish(meta)
 	if err == nil {
 		err = o.buf.Flush()
 	}
@@ -110,4 +169,32 @@ func (o *file) close(meta []keyValue) error {
 		err = cerr
 	}
 	return err
+}
+
+func (o *file) finish(meta []keyValue) error {
+	if err := o.endGroup(); err != nil {
+		return err
+	}
+	columnIndexes, offsetIndexes := o.offset, o.offset+int64(len(o.columnIndexes))
+	for _, g := range o.meta.RowGroups {
+		for i := range g.Columns {
+			c := &g.Columns[i]
+			if c.ColumnIndexLength > 0 {
+				c.ColumnIndexOffset += columnIndexes
+			}
+			c.OffsetIndexOffset += offsetIndexes
+		}
+	}
+	o.setMeta(meta)
+	footer, err := o.pages.encode(&o.meta)
+	if err != nil {
+		return err
+	}
+	size := binary.LittleEndian.AppendUint32(nil, uint32(len(footer)))
+	for _, b := range [][]byte{o.columnIndexes, o.offsetIndexes, footer, size, []byte(magic)} {
+		if err := o.put(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }

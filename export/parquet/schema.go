@@ -2,39 +2,13 @@ package parquet
 
 import (
 	"encoding/json"
-	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/record/event"
 )
-
-// schemaOf returns the Parquet schema of a table: its columns, in their order,
-// with the encoding that suits what they hold.
-func schemaOf(t *correlate.Table) *parquet.Schema {
-	columns := t.Columns()
-	fields := make([]reflect.StructField, len(columns))
-	for i, c := range columns {
-		tag := c.Name
-		if nullable(c.Type) {
-			tag += ",optional"
-		}
-		if e := encodingOf(t, c); e != "" {
-			tag += "," + e
-		}
-		fields[i] = reflect.StructField{
-			Name: "C" + strconv.Itoa(i),
-			Type: goType(c.Type),
-			Tag:  reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
-		}
-	}
-	return parquet.NewSchema(t.Name, parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()))
-}
 
 func nullable(t correlate.ColumnType) bool {
 	switch t {
@@ -42,20 +16,6 @@ func nullable(t correlate.ColumnType) bool {
 		return false
 	}
 	return true
-}
-
-func goType(t correlate.ColumnType) reflect.Type {
-	switch t {
-	case correlate.ColUint, correlate.ColPlainUint:
-		return reflect.TypeFor[uint64]()
-	case correlate.ColReal, correlate.ColPlainReal:
-		return reflect.TypeFor[float64]()
-	case correlate.ColBool, correlate.ColPlainBool:
-		return reflect.TypeFor[bool]()
-	case correlate.ColString:
-		return reflect.TypeFor[string]()
-	}
-	return reflect.TypeFor[int64]()
 }
 
 // Columns whose values hardly ever come twice: a dictionary would hold them all.
@@ -66,37 +26,47 @@ var (
 	textNames   = []string{"key", "args", "fields", "text", "cmdline", "value"}
 )
 
-// encodingOf returns the struct tag of a column's encoding: differences for
-// what rises or is a time, the dictionary for what repeats, none for lengths of
-// time, which zstd makes smaller than their differences are, and for the ids of
-// links, which name one table after another and do not rise. A dictionary that
-// grows too large gives way to plain values (dictionaryBytes). The sizes are
-// measured beside DuckDB's in testdata/duckdb.
-func encodingOf(t *correlate.Table, c correlate.Column) string {
+// columnEncoding is how a column's values are written.
+type columnEncoding uint8
+
+const (
+	asTheyAre     columnEncoding = iota
+	asDifferences                // texts: from the text before
+	inDictionary
+	asSmaller // differences or as they are, by trial in each row group
+)
+
+// encodingOf returns how a column is written: differences for what rises or is
+// a time, the dictionary for what repeats. Lengths of time, and the ids of
+// links, which name one table after another, are smaller now one way and now
+// the other. A dictionary that grows too large, or in which hardly a value
+// comes twice, gives way (dictionaryBytes). The sizes are measured beside
+// DuckDB's in testdata/duckdb.
+func encodingOf(t *correlate.Table, c correlate.Column) columnEncoding {
 	switch c.Type {
 	case correlate.ColID, correlate.ColTime:
 		switch {
 		case t.Name == "links" && c.Name != "id":
-			return ""
+			return asSmaller
 		case slices.Contains(fewNames, c.Name):
-			return "dict"
+			return inDictionary
 		}
-		return "delta"
+		return asDifferences
 	case correlate.ColInt, correlate.ColUint, correlate.ColPlainInt, correlate.ColPlainUint:
 		switch {
 		case c.Unit == "ns":
-			return ""
+			return asSmaller
 		case slices.Contains(risingNames, c.Name):
-			return "delta"
+			return asDifferences
 		}
-		return "dict"
+		return inDictionary
 	case correlate.ColString:
 		if slices.Contains(textNames, c.Name) {
-			return "delta"
+			return asDifferences
 		}
-		return "dict"
+		return inDictionary
 	}
-	return ""
+	return asTheyAre
 }
 
 // keyValue is an entry of a file's metadata.

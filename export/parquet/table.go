@@ -121,15 +121,28 @@ func (t *table[T]) add(all *correlate.Rows, dir string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if t.sorter == nil {
-		return t.write(dir, rows)
+	if t.sorter != nil {
+		return t.sorter.PushAll(rows)
 	}
+	if err := t.open(dir); err != nil {
+		return err
+	}
+	batch := make([]*T, 0, min(len(rows), batchRows))
 	for i := range rows {
-		if err := t.sorter.Push(&rows[i]); err != nil {
-			return err
+		batch = append(batch, &rows[i])
+		if len(batch) == batchRows || i == len(rows)-1 {
+			if err := t.file.write(pointers(batch)); err != nil {
+				return err
+			}
+			batch = batch[:0]
 		}
 	}
 	return nil
+}
+
+// pointers returns the same pointers without their type.
+func pointers[T any](rows []*T) []unsafe.Pointer {
+	return unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(rows))), len(rows))
 }
 
 func (t *table[T]) held() int64 {
@@ -141,17 +154,9 @@ func (t *table[T]) held() int64 {
 
 func (t *table[T]) spill() error { return t.sorter.Spill() }
 
-func (t *table[T]) write(dir string, rows []T) error {
-	if err := t.open(dir); err != nil || len(rows) == 0 {
-		return err
-	}
-	return t.file.write(unsafe.Pointer(&rows[0]), len(rows))
-}
-
 func (t *table[T]) open(dir string) (err error) {
 	if t.file == nil {
-		var zero T
-		t.file, err = createFile(dir, t.desc, unsafe.Sizeof(zero))
+		t.file, err = createFile(dir, t.desc)
 	}
 	return err
 }
@@ -161,22 +166,12 @@ func (t *table[T]) finish(dir string, meta []keyValue, interrupted func() error)
 		return err
 	}
 	if t.sorter != nil && t.sorter.Len() > 0 {
-		batch := make([]T, 0, min(t.sorter.Len(), batchRows))
-		err := t.sorter.Each(func(v *T) error {
-			batch = append(batch, *v)
-			if len(batch) < cap(batch) {
-				return nil
-			}
+		err := t.sorter.EachBatch(batchRows, func(batch []*T) error {
 			if err := export.Interrupted(interrupted); err != nil {
 				return err
 			}
-			err := t.write(dir, batch)
-			batch = batch[:0]
-			return err
+			return t.file.write(pointers(batch))
 		})
-		if err == nil {
-			err = t.write(dir, batch)
-		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,410 @@
+package parquet
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+
+	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/export"
+	"github.com/gpurec/gpurec/record/event"
+)
+
+// Levels are what another decoder takes them for.
+func TestLevels(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	decoder := rle.Encoding{BitWidth: 1}
+	for round := range 1000 {
+		var b bitmap
+		var want []byte
+		flips := []int{1 << 30, 2, 5, 40, 300}[round%5] // one in how many differs from its neighbour
+		bit := byte(round / 5 % 2)
+		for parts := 1 + r.IntN(12); parts > 0; parts-- {
+			n := 1 + r.IntN(64)
+			var w uint64
+			for i := range n {
+				if r.IntN(flips) == 0 {
+					bit ^= 1
+				}
+				w |= uint64(bit) << i
+				want = append(want, bit)
+			}
+			b.add(w, n)
+		}
+		if b.n != len(want) || b.ones != bytes.Count(want, []byte{1}) {
+			t.Fatalf("%d bits, %d ones of %v", b.n, b.ones, want)
+		}
+		got := b.appendLevels([]byte("x"))
+		size := int(got[1]) | int(got[2])<<8
+		if size != len(got)-5 {
+			t.Fatalf("%d bytes follow, not %d", len(got)-5, size)
+		}
+		levels, err := decoder.DecodeLevels(nil, got[5:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What is packed comes in eights.
+		if len(levels) < len(want) || len(levels) > (len(want)+7)/8*8 || !bytes.Equal(levels[:len(want)], want) {
+			t.Fatalf("round %d: %v became %v", round, want, levels)
+		}
+	}
+}
+
+// A pattern of values of one column: what they are, and which are NULL.
+type pattern struct {
+	known func(i int) bool
+	value func(i int) int64
+}
+
+func patternOf(r *rand.Rand) pattern {
+	n, base := 1+r.IntN(50_000), r.Int64()-math.MaxInt64/2
+	in := 2 + r.IntN(6)
+	return pattern{
+		known: []func(int) bool{
+			func(int) bool { return true },
+			func(int) bool { return false },
+			func(int) bool { return r.IntN(in) > 0 },
+			func(i int) bool { return i/n%2 == 0 },
+		}[r.IntN(4)],
+		value: []func(int) int64{
+			func(int) int64 { return base },
+			func(i int) int64 { return base + int64(i)*3 },
+			func(int) int64 { return r.Int64N(5) - 2 },
+			func(int) int64 { return base + r.Int64N(1000)*1e6 },
+			func(int) int64 { return int64(r.Uint64()) },
+			func(i int) int64 { return int64(i/n) * 1e12 },
+		}[r.IntN(6)],
+	}
+}
+
+func textOf(v int64) string {
+	return strings.Repeat("é", int(uint64(v)%11)) + fmt.Sprintf("%x", v) + strings.Repeat("ÿ long ", int(uint64(v)%97/90*100))
+}
+
+// randomTable fills rows of T; the first time rises, so that they are in order.
+func randomTable[T any](r *rand.Rand, n int) (rows []T, want [][]any) {
+	rows, want = make([]T, n), make([][]any, n)
+	columns := correlate.ColumnsOf(reflect.TypeFor[T]())
+	for i := range want {
+		want[i] = make([]any, len(columns))
+	}
+	timed := false
+	for k, c := range columns {
+		p := patternOf(r)
+		if c.Type == correlate.ColTime && !timed {
+			timed = true
+			p = pattern{func(int) bool { return true }, func(i int) int64 { return int64(i / 3) }}
+		}
+		for i := range rows {
+			if v := p.value(i); p.known(i) || !nullable(c.Type) {
+				want[i][k] = set(reflect.ValueOf(&rows[i]).Elem().Field(c.Index), c.Type, v)
+			}
+		}
+	}
+	return rows, want
+}
+
+// set sets a field to a value made of v, and returns it as read gives it.
+func set(f reflect.Value, t correlate.ColumnType, v int64) any {
+	if f.Kind() == reflect.Struct { // an Opt
+		f.Field(1).SetBool(true)
+		f = f.Field(0)
+	}
+	switch t {
+	case correlate.ColUint, correlate.ColPlainUint:
+		f.SetUint(uint64(v))
+		return uint64(v)
+	case correlate.ColReal, correlate.ColPlainReal:
+		f.SetFloat(float64(v) / 8)
+		return float64(v) / 8
+	case correlate.ColBool, correlate.ColPlainBool:
+		f.SetBool(v&1 != 0)
+		return v&1 != 0
+	case correlate.ColString:
+		f.SetString(textOf(v))
+		return textOf(v)
+	}
+	f.SetInt(v)
+	if t == correlate.ColID && v == 0 {
+		return nil
+	}
+	return v
+}
+
+// Every value comes back over pages and row groups, however a column's values
+// are spread, and statistics and page index hold for them.
+func TestPages(t *testing.T) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 1))
+		rows := &correlate.Rows{}
+		want := map[string][][]any{}
+		rows.JobDeps, want["job_deps"] = randomTable[correlate.JobDep](r, rowGroupRows+100)
+		rows.Counters, want["counters"] = randomTable[correlate.Counter](r, 2*pageRows)
+		rows.Jobs, want["jobs"] = randomTable[correlate.Job](r, 3001)
+		rows.Slices, want["slices"] = randomTable[correlate.Slice](r, pageRows+1)
+		rows.Unmatched, want["unmatched"] = randomTable[correlate.Unmatched](r, pageRows+63)
+		rows.Devices, want["devices"] = randomTable[correlate.Device](r, 65)
+		dir := filepath.Join(t.TempDir(), "out")
+		export1(t, dir, export.Options{}, rows)
+		for table, want := range want {
+			names, got := read(t, dir, table)
+			if len(got) != len(want) {
+				t.Fatalf("%s has %d rows, not %d", table, len(got), len(want))
+			}
+			for i := range got {
+				for k := range names {
+					if got[i][k] != want[i][k] {
+						t.Fatalf("seed %d: %s.%s of row %d is %v, not %v", seed, table, names[k], i, got[i][k], want[i][k])
+					}
+				}
+			}
+			checkIndexes(t, dir, table, want)
+		}
+	}
+}
+
+// checkIndexes holds statistics and indexes of a table against its values.
+func checkIndexes(t *testing.T, dir, table string, values [][]any) {
+	b, err := os.ReadFile(filepath.Join(dir, table+".parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for g, group := range f.Metadata().RowGroups {
+		chunks := f.RowGroups()[g].ColumnChunks()
+		for k, meta := range group.Columns {
+			name := fmt.Sprintf("%s.%s, row group %d", table, meta.MetaData.PathInSchema[0], g)
+			kind := chunks[k].Type()
+			least, most, nulls := boundsOfValues(values[:group.NumRows], k)
+			s := meta.MetaData.Statistics
+			if s.NullCount != int64(nulls) {
+				t.Errorf("%s: %d NULL, not %d", name, s.NullCount, nulls)
+			}
+			if least != nil && (valueOf(kind, s.MinValue) != least || valueOf(kind, s.MaxValue) != most) {
+				t.Errorf("%s: %v to %v, not %v to %v", name, valueOf(kind, s.MinValue), valueOf(kind, s.MaxValue), least, most)
+			}
+			ci, err := chunks[k].ColumnIndex()
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			oi, err := chunks[k].OffsetIndex()
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			checkPages(t, name, ci, oi, values[:group.NumRows], k)
+		}
+		values = values[group.NumRows:]
+	}
+}
+
+func checkPages(t *testing.T, name string, ci parquet.ColumnIndex, oi parquet.OffsetIndex, values [][]any, k int) {
+	type bounds struct{ least, most parquet.Value }
+	var pages []bounds
+	for p := range ci.NumPages() {
+		from, to := oi.FirstRowIndex(p), int64(len(values))
+		if p+1 < ci.NumPages() {
+			to = oi.FirstRowIndex(p + 1)
+		}
+		least, most, nulls := boundsOfValues(values[from:to], k)
+		if ci.NullCount(p) != int64(nulls) || ci.NullPage(p) != (least == nil) {
+			t.Errorf("%s, page %d: %d NULL, not %d", name, p, ci.NullCount(p), nulls)
+		}
+		if least == nil {
+			continue
+		}
+		lo, hi := ci.MinValue(p), ci.MaxValue(p)
+		pages = append(pages, bounds{lo, hi})
+		text, isText := least.(string)
+		switch {
+		case isText && (string(lo.ByteArray()) > text || string(hi.ByteArray()) < most.(string) || len(lo.ByteArray()) > 16):
+			t.Errorf("%s, page %d: %q to %q are no bounds of %q to %q", name, p, lo, hi, least, most)
+		case !isText && (anyOf(lo, least) != least || anyOf(hi, most) != most):
+			t.Errorf("%s, page %d: %v to %v, not %v to %v", name, p, lo, hi, least, most)
+		}
+	}
+	for i := 1; i < len(pages); i++ {
+		a, b := pages[i-1], pages[i]
+		rises := compare(a.least, b.least) <= 0 && compare(a.most, b.most) <= 0
+		falls := compare(a.least, b.least) >= 0 && compare(a.most, b.most) >= 0
+		if _, u := values[0][k].(uint64); !u && (ci.IsAscending() && !rises || ci.IsDescending() && !falls) {
+			t.Errorf("%s: pages %v and %v are in another order than told", name, a, b)
+		}
+	}
+}
+
+func compare(a, b parquet.Value) int {
+	if a.Kind() == parquet.ByteArray {
+		return bytes.Compare(a.ByteArray(), b.ByteArray())
+	}
+	if a.Kind() == parquet.Double {
+		return cmp.Compare(a.Double(), b.Double())
+	}
+	return cmp.Compare(a.Int64(), b.Int64())
+}
+
+func valueOf(t parquet.Type, b []byte) any {
+	return anyOf(t.Kind().Value(b), map[bool]any{true: uint64(0)}[t.String() == "INT(64,false)"])
+}
+
+// anyOf returns v as a value of the type of like.
+func anyOf(v parquet.Value, like any) any {
+	_, u := like.(uint64)
+	switch {
+	case u:
+		return v.Uint64()
+	case v.Kind() == parquet.Int64:
+		return v.Int64()
+	case v.Kind() == parquet.Double:
+		return v.Double()
+	case v.Kind() == parquet.Boolean:
+		return v.Boolean()
+	}
+	return string(v.ByteArray())
+}
+
+func boundsOfValues(rows [][]any, k int) (least, most any, nulls int) {
+	for _, r := range rows {
+		v := r[k]
+		switch {
+		case v == nil:
+			nulls++
+		case least == nil:
+			least, most = v, v
+		case lessValue(v, least):
+			least = v
+		case lessValue(most, v):
+			most = v
+		}
+	}
+	return least, most, nulls
+}
+
+func lessValue(a, b any) bool {
+	switch a := a.(type) {
+	case int64:
+		return a < b.(int64)
+	case uint64:
+		return a < b.(uint64)
+	case float64:
+		return a < b.(float64)
+	case string:
+		return a < b.(string)
+	}
+	return !a.(bool) && b.(bool)
+}
+
+// A frame that holds a page as it is reads as any other.
+func TestStored(t *testing.T) {
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, n := range []int{0, 1, storedBlock - 1, storedBlock, storedBlock + 1, 3*storedBlock + 7} {
+		page := make([]byte, n)
+		for i := range page {
+			page[i] = byte(i * 7)
+		}
+		if got, err := d.DecodeAll(appendStored([]byte("x"), page)[1:], nil); err != nil || !bytes.Equal(got, page) {
+			t.Errorf("%d bytes became %d, %v", n, len(got), err)
+		}
+	}
+}
+
+// NaN has no place in an order: it is not in statistics, nor is what only it is in.
+func TestStatisticsOfReals(t *testing.T) {
+	real := func(v float64) correlate.Counter { return correlate.Counter{Value: v} }
+	negative := math.Copysign(0, -1)
+	for _, c := range []struct {
+		values      []correlate.Counter
+		least, most any
+	}{
+		{[]correlate.Counter{real(math.NaN()), real(2), real(-3)}, -3.0, 2.0},
+		{[]correlate.Counter{real(math.NaN())}, nil, nil},
+		{[]correlate.Counter{real(0), real(0)}, negative, 0.0},
+		{[]correlate.Counter{real(negative), real(negative)}, negative, 0.0},
+		{[]correlate.Counter{real(math.Inf(-1))}, math.Inf(-1), math.Inf(-1)},
+	} {
+		dir := filepath.Join(t.TempDir(), "out")
+		export1(t, dir, export.Options{}, &correlate.Rows{Counters: c.values})
+		b, err := os.ReadFile(filepath.Join(dir, "counters.parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, n := range f.Schema().Columns() {
+			if n[0] != "value" {
+				continue
+			}
+			s := f.Metadata().RowGroups[0].Columns[k].MetaData.Statistics
+			var least, most any
+			if s.MinValue != nil {
+				least, most = valueOf(parquet.DoubleType, s.MinValue), valueOf(parquet.DoubleType, s.MaxValue)
+			}
+			if fmt.Sprintf("%v %v", least, most) != fmt.Sprintf("%v %v", c.least, c.most) {
+				t.Errorf("%v: %v to %v", c.values, least, most)
+			}
+		}
+	}
+}
+
+// Texts of any length are bounded by what the indexes have of them.
+func TestShortBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	alphabet := []rune("a~\x7fé￿\U0010ffff\x00")
+	for range 20_000 {
+		s := make([]rune, r.IntN(30))
+		for i := range s {
+			s[i] = alphabet[r.IntN(len(alphabet))]
+		}
+		text := []byte(string(s))
+		least, most := shortLeast(text), shortMost(text)
+		if bytes.Compare(least, text) > 0 || bytes.Compare(most, text) < 0 || len(least) > indexText || validUTF8(string(most)) != string(most) {
+			t.Fatalf("%q has the bounds %q and %q", text, least, most)
+		}
+	}
+}
+
+// Texts longer than a page, and so many that a dictionary overflows.
+func TestLongTexts(t *testing.T) {
+	rows := make([]correlate.Mark, 1000)
+	for i := range rows {
+		name := fmt.Sprint(i/2, strings.Repeat("n", 3000)) // 1.5 MB of different ones
+		rows[i] = correlate.Mark{ID: correlate.ID(i + 1), TSNS: event.Some(event.Time(i)), Name: name, Args: strings.Repeat("a", i*1000)}
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	export1(t, dir, export.Options{}, &correlate.Rows{Marks: rows})
+	names, got := read(t, dir, "marks")
+	if len(got) != len(rows) {
+		t.Fatalf("%d rows", len(got))
+	}
+	for i, r := range got {
+		for k, n := range names {
+			switch {
+			case n == "name" && r[k] != rows[i].Name, n == "args" && i > 0 && r[k] != rows[i].Args, n == "args" && i == 0 && r[k] != nil:
+				t.Fatalf("%s of row %d is another", n, i)
+			}
+		}
+	}
+}
