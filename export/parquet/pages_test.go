@@ -388,7 +388,7 @@ func TestShortBounds(t *testing.T) {
 
 // Texts longer than a page, and so many that a dictionary overflows.
 func TestLongTexts(t *testing.T) {
-	rows := make([]correlate.Mark, 1000)
+	rows := make([]correlate.Mark, 400)
 	for i := range rows {
 		name := fmt.Sprint(i/2, strings.Repeat("n", 3000)) // 1.5 MB of different ones
 		rows[i] = correlate.Mark{ID: correlate.ID(i + 1), TSNS: event.Some(event.Time(i)), Name: name, Args: strings.Repeat("a", i*1000)}
