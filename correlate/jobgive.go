@@ -207,6 +207,11 @@ func (x *jobTracker) recycle(j *job) {
 	x.forgetThread(j)
 	x.deps -= len(j.deps)
 	x.text -= j.text
+	if x.over { // rows pile up now: nothing else is to stay
+		x.pool.live--
+		*j = job{}
+		return
+	}
 	clear(j.deps)
 	deps := j.deps[:0]
 	x.pool.put(j)

@@ -57,7 +57,7 @@ func inputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "member", Usage: "read the file `NAME` of a zip or tar archive"},
 		&cli.StringFlag{Name: "clock", Usage: "name of the input's `CLOCK` where the input does not say (boottime, monotonic, realtime, …)"},
 		&cli.StringSliceFlag{Name: "offset", Usage: "of several inputs: add NS to the times of one, `INPUT=±NS`, instead of finding out; INPUT is its file name or its number from 1"},
-		&cli.StringFlag{Name: "max-memory", Value: "256M", Usage: "`SIZE` of the memory for putting events and rows in order; beyond it files are used"},
+		&cli.StringFlag{Name: "max-memory", Value: "256M", Usage: "`SIZE` of memory to stay within, at least 128M: events and rows to be put in order that would not fit go to temporary files"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but errors"},
 	}
 }
@@ -259,14 +259,4 @@ func note(c *cli.Context, format string, args ...any) {
 		line := oneLine(fmt.Sprintf(format, args...))
 		progressIn(c.App).without(func() { fmt.Fprintln(os.Stderr, line) })
 	}
-}
-
-// sortMemory is what one of the two sorts, of events and of rows, may hold of
-// --max-memory: the garbage collector lets the heap grow to twice what is live.
-func sortMemory(c *cli.Context) (int64, error) {
-	n, err := parseBytes(c.String("max-memory"))
-	if err != nil || n < 1<<20 {
-		return 0, usageError("--max-memory %q is no size of at least 1M; write it as 256M or 2G", c.String("max-memory"))
-	}
-	return n / 4, nil
 }

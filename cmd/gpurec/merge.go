@@ -26,6 +26,9 @@ func openInputs(c *cli.Context, paths []string) (*input, error) {
 
 // openAsOne is openInputs. The options are those of one input.
 func openAsOne(c *cli.Context, paths []string, o importer.Options, say func(string)) (*input, error) {
+	if err := limitMemory(c); err != nil {
+		return nil, err
+	}
 	offsets, err := parseOffsets(c.StringSlice("offset"), paths)
 	if err != nil {
 		return nil, err

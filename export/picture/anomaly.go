@@ -22,6 +22,12 @@ var (
 	AnomalyRingOverlap = event.AnomalySpec{Name: "picture_ring_overlap", Severity: event.SeverityWarning,
 		Doc:    "Jobs that would run at the same time as another of their ring: drawn as queued only, with end lost.",
 		Remedy: "their done events were lost: record with larger buffers"}
+	AnomalyRingsGrouped = event.AnomalySpec{Name: "picture_rings_grouped", Severity: event.SeverityWarning,
+		Doc:    "Jobs and gaps of rings beyond the first 8,192: drawn on one ring of their device, those that overlap there not as running or idle.",
+		Remedy: "they are in the Parquet export; look at the names of the rings in the source"}
+	AnomalyDevicesGrouped = event.AnomalySpec{Name: "picture_devices_grouped", Severity: event.SeverityWarning,
+		Doc:    "What happened on devices beyond the first 4,096: drawn under one, without their counters.",
+		Remedy: "it is in the Parquet export; look at the names of the devices in the source"}
 	AnomalyJobNotDrawn = event.AnomalySpec{Name: "picture_job_not_drawn", Severity: event.SeverityWarning,
 		Doc:    "Jobs of which too few times are known to draw a slice.",
 		Remedy: "they are in the Parquet export, with what is known"}

@@ -119,12 +119,15 @@ func (d *drawer) drawLaunch(l *launch, _ *key) {
 
 func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {
 	v := d.m.device(r.DeviceID)
-	t := v.idle
+	t, shared := v.idle, false
 	if r.Ring != "" {
-		t = d.m.ring(r.DeviceID, r.Ring).idle
+		ring := d.m.ring(r.DeviceID, r.Ring)
+		t, shared = ring.idle, ring.shared
 	}
 	if len(t.open) > 0 {
-		d.m.counters.Add(&AnomalyIdleOverlap, 1)
+		if !shared {
+			d.m.counters.Add(&AnomalyIdleOverlap, 1)
+		}
 		return
 	}
 	d.begin(t, k.start, k.end)

@@ -113,8 +113,18 @@ type Device struct {
 // Track is the group of the device's tracks.
 func (v *Device) Track() *Track { return v.track }
 
+// Devices and rings with tracks of their own are bounded. Those beyond that
+// share one device, and of a device one ring.
+const (
+	maxDevices     = 1 << 12
+	maxRings       = 1 << 13
+	furtherDevices = correlate.ID(-1)
+	furtherRings   = "(further rings)"
+)
+
 type ring struct {
 	n       uint32 // number in model.ringList, from 1
+	shared  bool   // it stands for many: their jobs and gaps may overlap
 	device  *Device
 	name    string
 	first   int64 // first time
@@ -410,6 +420,11 @@ func (p *Process) touch(at int64) {
 
 func (m *model) device(id correlate.ID) *Device {
 	d := m.devices[id]
+	if d == nil && len(m.devices) >= maxDevices {
+		m.counters.Add(&AnomalyDevicesGrouped, 1)
+		id = furtherDevices
+		d = m.devices[id]
+	}
 	if d == nil {
 		d = &Device{busyTo: never}
 		d.Row.ID = id
@@ -421,9 +436,15 @@ func (m *model) device(id correlate.ID) *Device {
 func (m *model) ring(dev correlate.ID, name string) *ring {
 	k := ringKey{dev, name}
 	r := m.rings[k]
+	shared := r == nil && len(m.rings) >= maxRings
+	if shared {
+		m.counters.Add(&AnomalyRingsGrouped, 1)
+		k.name = furtherRings
+		r = m.rings[k]
+	}
 	if r == nil {
 		d := m.device(dev)
-		r = &ring{device: d, name: name, first: never, lastRun: never, busyTo: never}
+		r = &ring{device: d, name: k.name, shared: shared, first: never, lastRun: never, busyTo: never}
 		m.rings[k] = r
 		m.ringList = append(m.ringList, r)
 		r.n = uint32(len(m.ringList))

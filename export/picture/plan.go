@@ -105,7 +105,9 @@ func (d *drawer) tryRun(j *jobInfo, r *ring) {
 		j.end = j.start
 	}
 	if j.start < r.busyTo {
-		d.m.counters.Add(&AnomalyRingOverlap, 1)
+		if !r.shared {
+			d.m.counters.Add(&AnomalyRingOverlap, 1)
+		}
 		j.end, j.flags = max(j.start, j.queued), j.flags|jobLost
 		return
 	}
@@ -180,6 +182,9 @@ func (d *drawer) planDevice(v *Device, width int) {
 	if v.Known {
 		v.label = fmt.Sprintf("GPU %0*d", width, v.Row.Index)
 		name = fmt.Sprintf("%s (%s)", v.label, firstOf(v.Row.Name, v.Row.Driver, v.Row.Device, "unnamed"))
+	}
+	if v.Row.ID == furtherDevices {
+		v.label, name = "GPUs (further)", "GPUs (further)"
 	}
 	v.track = &Track{Name: name, Ordered: true, Group: true, Description: deviceText(v)}
 	v.util = v.track.childCounter("utilisation", " %", 1)

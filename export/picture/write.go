@@ -351,8 +351,9 @@ func (pic *Picture) addIdentity(r *correlate.Rows) {
 		}
 	}
 	for i := range r.Devices {
-		d := m.device(r.Devices[i].ID)
-		d.Row, d.Known = r.Devices[i], true
+		if d := m.device(r.Devices[i].ID); d.Row.ID != furtherDevices {
+			d.Row, d.Known = r.Devices[i], true
+		}
 	}
 	pic.anomalies = append(pic.anomalies, r.Anomalies...)
 	m.counters.Add(&AnomalyNotDrawn, uint64(len(r.IRQs)+len(r.Flows)))

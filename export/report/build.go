@@ -9,6 +9,12 @@ import (
 // line; what is beyond them is summed up under an empty name.
 const maxKeys = 1 << 16
 
+// Lines of rings, and of who submits to them, are long: fewer are kept.
+const (
+	maxRings   = 1 << 13
+	maxSubmits = 1 << 14
+)
+
 // Builder gathers a report from rows. It is an [export.Sink] without output:
 // Report gives the result after End.
 type Builder struct {
@@ -292,18 +298,23 @@ func ratio(part, whole int64) *float64 {
 }
 
 // get returns the value of a key; beyond maxKeys keys, that of other, which is counted.
-func get[K comparable, V any](capped *uint64, m map[K]*V, k, other K, make func() *V) *V {
+func get[K comparable, V any](capped *uint64, m map[K]*V, k, other K, make func(K) *V) *V {
+	return getOf(maxKeys, capped, m, k, other, make)
+}
+
+// getOf is get with at most most keys.
+func getOf[K comparable, V any](most int, capped *uint64, m map[K]*V, k, other K, make func(K) *V) *V {
 	if v := m[k]; v != nil {
 		return v
 	}
-	if len(m) >= maxKeys {
+	if len(m) >= most {
 		*capped++
 		k = other
 		if v := m[k]; v != nil {
 			return v
 		}
 	}
-	v := make()
+	v := make(k)
 	m[k] = v
 	return v
 }

@@ -27,8 +27,12 @@ func (b *Builder) addAPI(c *correlate.APICall) {
 	b.see(c.StartNS)
 	b.see(c.EndNS)
 	k := apiKey{c.API, c.BaseName}
-	a := get(&b.rep.Capped, b.api, k, apiKey{}, func() *apiAcc {
-		return &apiAcc{API: API{API: k.api, Name: k.name, Class: c.Class, Blocking: ptr(c.Blocking)}, time: b.dists.get()}
+	a := get(&b.rep.Capped, b.api, k, apiKey{}, func(k apiKey) *apiAcc {
+		a := &apiAcc{API: API{API: k.api, Name: k.name}, time: b.dists.get()}
+		if k != (apiKey{}) { // else it is of many
+			a.Class, a.Blocking = c.Class, ptr(c.Blocking)
+		}
+		return a
 	})
 	a.Calls++
 	if failed(c) {
@@ -66,7 +70,7 @@ func (b *Builder) failedCall(c *correlate.APICall) {
 
 // threadTime sums time by process and, of calls that wait, by thread.
 func (b *Builder) threadTime(c *correlate.APICall) {
-	p := get(&b.rep.Capped, b.apiProcs, c.ProcessID, 0, func() *APIProcess { return &APIProcess{} })
+	p := get(&b.rep.Capped, b.apiProcs, c.ProcessID, 0, func(correlate.ID) *APIProcess { return &APIProcess{} })
 	p.Calls++
 	if c.SelfNS.OK {
 		p.SelfNS += c.SelfNS.V
@@ -78,8 +82,8 @@ func (b *Builder) threadTime(c *correlate.APICall) {
 		return
 	}
 	k := blockKey{c.ProcessID, c.TID, c.API, c.BaseName}
-	t := get(&b.rep.Capped, b.blocking, k, blockKey{}, func() *BlockingThread {
-		return &BlockingThread{TID: ptr(c.TID), API: c.API, Name: c.BaseName, maxNS: -1}
+	t := get(&b.rep.Capped, b.blocking, k, blockKey{}, func(k blockKey) *BlockingThread {
+		return &BlockingThread{TID: ptr(k.tid), API: k.api, Name: k.name, maxNS: -1}
 	})
 	t.Calls++
 	if c.DurNS.OK && c.DurNS.V >= 0 {

@@ -23,7 +23,7 @@ func (b *Builder) addIRQ(r *correlate.IRQ) {
 		return
 	}
 	k := irqKey{r.DeviceID, r.Driver, r.Name}
-	a := get(&b.rep.Capped, b.irqs, k, irqKey{}, func() *irqAcc { return &irqAcc{time: b.dists.get()} })
+	a := get(&b.rep.Capped, b.irqs, k, irqKey{}, func(irqKey) *irqAcc { return &irqAcc{time: b.dists.get()} })
 	a.n++
 	if r.StartNS.OK && r.EndNS.OK {
 		a.time.add(int64(r.EndNS.V - r.StartNS.V))

@@ -40,7 +40,7 @@ func (b *Builder) addIoctl(c *correlate.Ioctl) {
 	b.see(c.StartNS)
 	b.see(c.EndNS)
 	k := ioctlKey{c.Driver, c.Name, c.Role}
-	a := get(&b.rep.Capped, b.ioctls, k, ioctlKey{}, func() *ioctlAcc {
+	a := get(&b.rep.Capped, b.ioctls, k, ioctlKey{}, func(k ioctlKey) *ioctlAcc {
 		return &ioctlAcc{Ioctl: Ioctl{Driver: k.driver, Name: k.name, Role: k.role}, time: b.dists.get()}
 	})
 	a.Calls++
@@ -49,8 +49,8 @@ func (b *Builder) addIoctl(c *correlate.Ioctl) {
 		return
 	}
 	a.Failed++
-	f := get(&b.rep.Capped, b.failed, failKey{k, c.Errno, c.Status}, failKey{}, func() *FailedIoctl {
-		return &FailedIoctl{Driver: k.driver, Name: k.name, Role: k.role, Errno: ptr(c.Errno), Status: ptr(c.Status)}
+	f := get(&b.rep.Capped, b.failed, failKey{k, c.Errno, c.Status}, failKey{}, func(k failKey) *FailedIoctl {
+		return &FailedIoctl{Driver: k.driver, Name: k.name, Role: k.role, Errno: ptr(k.errno), Status: ptr(k.status)}
 	})
 	f.Count++
 	if f.first == 0 || int64(c.ID) < f.first {
@@ -95,7 +95,7 @@ func (b *Builder) addWait(w *correlate.FenceWait) {
 
 func (b *Builder) addReset(s *correlate.Reset) {
 	k := resetKey{s.DeviceID, s.Ring, s.Rule}
-	x := get(&b.rep.Capped, b.resets, k, resetKey{}, func() *Resets { return &Resets{Ring: k.ring, Rule: k.rule, DeviceID: idPtr(k.device)} })
+	x := get(&b.rep.Capped, b.resets, k, resetKey{}, func(k resetKey) *Resets { return &Resets{Ring: k.ring, Rule: k.rule, DeviceID: idPtr(k.device)} })
 	x.Count++
 	x.FirstNS, x.LastNS = earlier(x.FirstNS, s.TSNS), later(x.LastNS, s.TSNS)
 	if x.job == 0 {

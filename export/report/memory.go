@@ -58,7 +58,7 @@ func (m *memoryAcc) addCall(c *correlate.APICall) {
 }
 
 func (m *memoryAcc) add(o ownerKey, address correlate.OptUint, bytes uint64, at correlate.OptTime, maps bool) {
-	x := get(&m.capped, m.owners, o, ownerKey{source: o.source}, func() *Memory {
+	x := get(&m.capped, m.owners, o, ownerKey{source: o.source}, func(o ownerKey) *Memory {
 		return &Memory{Source: o.source, ProcessID: idPtr(o.process), DeviceID: idPtr(o.device)}
 	})
 	if maps {

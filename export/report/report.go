@@ -38,7 +38,7 @@ type Report struct {
 	Lost         Lost              `json:"lost"`
 	Losses       []Loss            `json:"losses"` // the first 65,536
 	Anomalies    []Anomaly         `json:"anomalies"`
-	Capped       uint64            `json:"rows_without_own_line"` // of names beyond 65,536, summed up under an empty one
+	Capped       uint64            `json:"rows_without_own_line"` // of names beyond 65,536 (rings 8,192), summed up under an empty one
 
 	// Input names the file in the commands that the text suggests.
 	Input string `json:"-"`

@@ -56,9 +56,9 @@ type submitKey struct {
 }
 
 func (b *Builder) ring(device correlate.ID, ring string) *ringAcc {
-	return get(&b.rep.Capped, b.rings, ringKey{device, ring}, ringKey{}, func() *ringAcc {
-		a := &ringAcc{device: device, idle: map[string]*idleAcc{}, processes: map[correlate.ID]bool{}}
-		a.Ring.Ring = ring
+	return getOf(maxRings, &b.rep.Capped, b.rings, ringKey{device, ring}, ringKey{}, func(k ringKey) *ringAcc {
+		a := &ringAcc{device: k.device, idle: map[string]*idleAcc{}, processes: map[correlate.ID]bool{}}
+		a.Ring.Ring = k.ring
 		for _, d := range []**dist{&a.submit, &a.queue, &a.depend, &a.hw, &a.dev, &a.signal} {
 			*d = b.dists.get()
 		}
@@ -130,7 +130,7 @@ func (b *Builder) jobEnd(a *ringAcc, j *correlate.Job) {
 
 // submitted takes the time at which a process queued a job.
 func (b *Builder) submitted(k submitKey, at int64) {
-	x := get(&b.rep.Capped, b.submits, k, submitKey{}, func() *intervals {
+	x := getOf(maxSubmits, &b.rep.Capped, b.submits, k, submitKey{}, func(submitKey) *intervals {
 		x := &intervals{}
 		b.dists.list = append(b.dists.list, &x.dist)
 		x.dist.all = &b.dists
@@ -154,8 +154,11 @@ func (b *Builder) submitted(k submitKey, at int64) {
 
 func (b *Builder) addRing(s *correlate.Ring) {
 	a := b.ring(s.DeviceID, s.Ring)
-	a.Jobs, a.Done, a.MaxBacklog = s.Jobs, s.Done, s.MaxBacklog
-	a.BusyNS, a.IdleNS = s.BusyNS.V, s.IdleNS.V
+	a.Jobs += s.Jobs
+	a.Done += s.Done
+	a.MaxBacklog = max(a.MaxBacklog, s.MaxBacklog)
+	a.BusyNS += s.BusyNS.V
+	a.IdleNS += s.IdleNS.V
 }
 
 // fenceNumbers are the context:seqno in what a submitter waited for.
@@ -182,7 +185,7 @@ func (b *Builder) addGap(g *correlate.IdleGap) {
 		return
 	}
 	what := fenceNumbers.ReplaceAllString(g.SubmitterWas, "")
-	w := get(&b.rep.Capped, c.was, what, "", func() *SubmitterWas { return &SubmitterWas{What: what} })
+	w := get(&b.rep.Capped, c.was, what, "", func(what string) *SubmitterWas { return &SubmitterWas{What: what} })
 	w.Count++
 	w.SumNS += ns
 }

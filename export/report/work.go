@@ -68,7 +68,7 @@ func (b *Builder) jobWork(j *correlate.Job) {
 }
 
 func (b *Builder) kernel(k kernelKey, ns correlate.OptDur, r row) {
-	d := get(&b.rep.Capped, b.kernels, k, kernelKey{by: k.by}, b.dists.get)
+	d := get(&b.rep.Capped, b.kernels, k, kernelKey{by: k.by}, func(kernelKey) *dist { return b.dists.get() })
 	if ns.OK {
 		d.addRow(ns.V, r)
 	} else {
@@ -81,7 +81,10 @@ func (b *Builder) work(k workKey, process correlate.ID, ns correlate.OptDur, r r
 	if !ns.OK || ns.V < 0 || !r.start.OK || !r.end.OK {
 		return
 	}
-	d := get(&b.rep.Capped, b.devs, k, workKey{}, func() *deviceAcc { return &deviceAcc{} })
+	d := get(&b.rep.Capped, b.devs, k, workKey{}, func(workKey) *deviceAcc { return &deviceAcc{} })
+	if b.devs[k] != d { // there are too many: its processes are those of the rest
+		k = workKey{}
+	}
 	s, e := int64(r.start.V), int64(r.end.V)
 	if !d.any {
 		d.first, d.last, d.any = s, e, true
@@ -90,7 +93,7 @@ func (b *Builder) work(k workKey, process correlate.ID, ns correlate.OptDur, r r
 	d.n++
 	d.sum += ns.V
 	d.union.add(s, e)
-	p := get(&b.rep.Capped, b.procs, procWorkKey{k, process}, procWorkKey{workKey: k}, func() *workSum { return &workSum{} })
+	p := get(&b.rep.Capped, b.procs, procWorkKey{k, process}, procWorkKey{workKey: k}, func(procWorkKey) *workSum { return &workSum{} })
 	p.n++
 	p.sum += ns.V
 }

@@ -18,6 +18,7 @@ type held struct {
 	given   int        // items given out, at the front
 	least   event.Time // place of the first item, endOfTime if there is none
 	bytes   int64
+	ends    bool // nothing more comes: what is given out needs no memory any more
 }
 
 type heldBatch struct {
@@ -115,9 +116,20 @@ func (h *held) release(slot uint32) {
 	h.bytes -= hb.bytes
 	hb.bytes = 0
 	hb.events = hb.events[:0]
+	if h.ends {
+		hb.events = nil
+	}
 	h.free = append(h.free, slot)
 	if h.open == int(slot)+1 {
 		h.open = 0
+	}
+}
+
+// end says that nothing more comes: memory goes as it is no longer needed.
+func (h *held) end() {
+	h.ends = true
+	for _, slot := range h.free {
+		h.batches[slot].events = nil
 	}
 }
 

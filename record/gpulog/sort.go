@@ -135,6 +135,7 @@ func (s *Sorter) fill(b *event.Batch) (through bool, err error) {
 		err := s.src.Next(b)
 		if err == io.EOF {
 			s.eof = true
+			s.held.end()
 			s.limit = endOfTime
 			return false, s.giveOut()
 		}
