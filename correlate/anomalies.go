@@ -47,7 +47,7 @@ var (
 	anomalyFenceMismatch = event.AnomalySpec{Name: "job_fence_mismatch", Severity: event.SeverityWarning,
 		Doc: "Two events name different fences for one job; the first stands.", Remedy: "report the file"}
 	anomalyJobIDAmbiguous = event.AnomalySpec{Name: "job_id_ambiguous", Severity: event.SeverityWarning,
-		Doc: "Two open jobs have one number on rings of one name: two devices without names, or a lost end.", Remedy: "record the newer scheduler events, which name the device"}
+		Doc: "Two open jobs have one number on rings of one name: of one device after a lost end, or of two that the event does not tell apart.", Remedy: "record the newer scheduler events, which name the device"}
 	anomalyFencePairAmbiguous = event.AnomalySpec{Name: "fence_pair_ambiguous", Severity: event.SeverityInfo,
 		Doc: "More than one pair of scheduler fences could belong to a job; none was taken.", Remedy: "nothing to do if the jobs have their fences all the same (a later event may tell); else record with gpurec record, which reads them from the job"}
 	anomalyDepUnknownJob = event.AnomalySpec{Name: "dependency_of_unknown_job", Severity: event.SeverityInfo,

@@ -53,14 +53,15 @@ type job struct {
 	keyHashed    bool
 	drvRun       bool // the driver told its run
 	drvDone      bool
-	doneByDriver bool    // its done, before the scheduler did
-	retired      bool    // the driver let go of it
-	fenceless    bool    // it has no fence
-	numbered     bool    // it stood under its number on the ring
-	failedBy     *thread // that failed its hardware fence in a reset
-	failedFirst  bool    // before those of all others
-	fateReset    ID      // the reset that did it
-	onEngine     bool    // its number on the engine is noted
+	doneByDriver bool      // its done, before the scheduler did
+	retired      bool      // the driver let go of it
+	fenceless    bool      // it has no fence
+	numbered     bool      // it stood under its number on the ring
+	beside       endingJob // the job of another device that had the number before
+	failedBy     *thread   // that failed its hardware fence in a reset
+	failedFirst  bool      // before those of all others
+	fateReset    ID        // the reset that did it
+	onEngine     bool      // its number on the engine is noted
 }
 
 // endingJob refers to a job that ended; id tells whether it still is that one.
@@ -72,9 +73,12 @@ type endingJob struct {
 // waits reports whether the job's row is not given yet.
 func (w endingJob) waits() bool { return w.j != nil && w.j.row.ID == w.id && !w.j.given }
 
+// ringID is a job's number on a ring: of a device, and of whichever device has
+// the ring, "", for events that name none.
 type ringID struct {
-	ring string
-	id   uint64
+	ring   string
+	id     uint64
+	device string
 }
 
 type firstSeq struct {

@@ -101,12 +101,18 @@ func (x *jobTracker) byNumber(ev *event.Event, ring string) *job {
 	if s := ev.Str(event.FieldRing); s != "" {
 		ring = s
 	}
-	j := x.byID[ringID{ring, id}]
-	if j == nil {
+	d := ev.Str(event.FieldDevice)
+	if d != "" {
+		if j := x.byID[ringID{ring, id, d}]; j != nil {
+			return j
+		}
+	}
+	j := x.byID[ringID{ring, id, ""}]
+	if j == nil || d != "" && j.dev != nil && j.dev.row.Device != "" && j.dev.row.Device != d {
 		return nil
 	}
-	if d := ev.Str(event.FieldDevice); d != "" && j.dev != nil && j.dev.row.Device != "" && j.dev.row.Device != d {
-		return nil
+	if b := j.beside; d == "" && b.waits() && !b.j.done && !b.j.closing {
+		x.e.count(&anomalyJobIDAmbiguous)
 	}
 	return j
 }
@@ -214,16 +220,37 @@ func (x *jobTracker) number(j *job) {
 	if !r.SchedJobID.OK || r.Ring == "" {
 		return
 	}
-	k := ringID{r.Ring, r.SchedJobID.V}
-	o := x.byID[k]
-	if o == j {
-		return
+	k := ringID{r.Ring, r.SchedJobID.V, ""}
+	counted := false
+	if o := x.byID[k]; o != j {
+		if o != nil && o.open() {
+			if a, b := o.namedDevice(), j.namedDevice(); a != "" && b != "" && a != b {
+				j.beside = endingJob{o, o.row.ID} // only an event without a device may mean either
+			} else if !j.numbered {
+				x.e.count(&anomalyJobIDAmbiguous)
+				counted = true
+			}
+		}
+		x.byID[k] = j
 	}
-	if o != nil && !o.done && !o.closing && !o.given && !j.numbered {
-		x.e.count(&anomalyJobIDAmbiguous)
+	if k.device = j.namedDevice(); k.device != "" {
+		if o := x.byID[k]; o != nil && o != j && o.open() && !j.numbered && !counted {
+			x.e.count(&anomalyJobIDAmbiguous)
+		}
+		x.byID[k] = j
 	}
 	j.numbered = true
-	x.byID[k] = j
+}
+
+// open reports whether the job's end was not seen.
+func (j *job) open() bool { return !j.done && !j.closing && !j.given }
+
+// namedDevice is the device that the job's own events name, "" for none.
+func (j *job) namedDevice() string {
+	if j.dev == nil || j.row.DeviceRule != ruleSource {
+		return ""
+	}
+	return j.dev.row.Device
 }
 
 // forget takes a job out of the indexes, where it still stands in them.
@@ -234,8 +261,12 @@ func (x *jobTracker) forget(j *job) {
 	if j.drv != nil && x.byDriver[j.key] == j {
 		delete(x.byDriver, j.key)
 	}
-	k := ringID{j.row.Ring, j.row.SchedJobID.V}
-	if j.row.SchedJobID.OK && x.byID[k] == j {
-		delete(x.byID, k)
+	if !j.row.SchedJobID.OK {
+		return
+	}
+	for _, d := range []string{"", j.namedDevice()} {
+		if k := (ringID{j.row.Ring, j.row.SchedJobID.V, d}); x.byID[k] == j {
+			delete(x.byID, k)
+		}
 	}
 }
