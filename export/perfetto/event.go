@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/gpurec/gpurec/export/picture"
 )
@@ -39,8 +40,27 @@ const (
 
 // table is one kind of interned string: iids from 1.
 type table struct {
-	field byte // of InternedData
-	ids   map[string]uint64
+	field  byte // of InternedData
+	ids    map[string]uint64
+	recent [256]recentID
+}
+
+// recentID is a string as it was given, with its iid. That it is kept makes its
+// address tell which it is.
+type recentID struct {
+	text string
+	id   uint64
+}
+
+// recentOf is the place of a string among the recent ones.
+func (t *table) recentOf(s string) *recentID {
+	p := uintptr(unsafe.Pointer(unsafe.StringData(s)))
+	return &t.recent[(p>>3^p>>11^uintptr(len(s)))%uintptr(len(t.recent))]
+}
+
+func (t *table) forget() {
+	t.ids = map[string]uint64{}
+	clear(t.recent[:])
 }
 
 // pen is a [picture.Pen]: it writes the TrackEvents of sequence 2, one at a
@@ -86,7 +106,9 @@ func (w *pen) forget() {
 	clear(w.cats[:])
 	clear(w.args[:])
 	clear(w.words[:])
-	w.catNames.ids, w.names.ids, w.strs.ids = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	w.catNames.forget()
+	w.names.forget()
+	w.strs.forget()
 	w.nextCat, w.nextArg, w.interned, w.bytes = 0, 0, 0, 0
 	w.fresh = true
 }
@@ -102,7 +124,7 @@ func (w *pen) start(typ byte, track uint64, t int64) {
 	w.t = t
 	w.in = w.in[:0]
 	w.ev = append(w.ev[:0], teType<<3, typ, teTrack<<3)
-	w.ev = binary.AppendUvarint(w.ev, track)
+	w.ev = appendVarint(w.ev, track)
 }
 
 // clockDelta is the clock of the events' sequence: a time is what to add to the
@@ -196,13 +218,23 @@ func valid(s string) string {
 	return b.String()
 }
 
+// maxRecent is the length up to which a string is kept as it was given.
+const maxRecent = 256
+
 func (w *pen) intern(t *table, s string) uint64 {
-	if id, ok := t.ids[s]; ok {
-		return id
+	r := t.recentOf(s)
+	if len(r.text) == len(s) && unsafe.StringData(r.text) == unsafe.StringData(s) && r.id != 0 {
+		return r.id
 	}
-	id := uint64(len(t.ids)) + 1
-	t.ids[s] = id
-	w.define(t.field, id, valid(s))
+	id, ok := t.ids[s]
+	if !ok {
+		id = uint64(len(t.ids)) + 1
+		t.ids[s] = id
+		w.define(t.field, id, valid(s))
+	}
+	if len(s) <= maxRecent {
+		*r = recentID{s, id}
+	}
 	return id
 }
 
@@ -215,7 +247,7 @@ func (w *pen) internBytes(t *table, s []byte) uint64 {
 
 func (w *pen) Name(s string) {
 	w.ev = append(w.ev, teName<<3)
-	w.ev = binary.AppendUvarint(w.ev, w.intern(&w.names, s))
+	w.ev = appendVarint(w.ev, w.intern(&w.names, s))
 }
 
 // maxOnce is the length up to which a name that comes once or twice is
@@ -236,7 +268,7 @@ func (w *pen) Category(c picture.Category) {
 		w.cats[c] = w.intern(&w.catNames, c.String())
 	}
 	w.ev = append(w.ev, teCategories<<3)
-	w.ev = binary.AppendUvarint(w.ev, w.cats[c])
+	w.ev = appendVarint(w.ev, w.cats[c])
 }
 
 // CategoryText is category for one that the source names.
@@ -245,7 +277,7 @@ func (w *pen) CategoryText(s string) {
 		return
 	}
 	w.ev = append(w.ev, teCategories<<3)
-	w.ev = binary.AppendUvarint(w.ev, w.intern(&w.catNames, s))
+	w.ev = appendVarint(w.ev, w.intern(&w.catNames, s))
 }
 
 func (w *pen) argID(a picture.Arg) uint64 {
@@ -262,11 +294,19 @@ func (w *pen) annotate(a picture.Arg, tag uint64, v uint64) {
 	id := w.argID(a)
 	i := len(w.ev)
 	b := append(w.ev, teAnnotations<<3|2, 0, 1<<3)
-	b = binary.AppendUvarint(b, id)
-	b = binary.AppendUvarint(b, tag<<3)
-	b = binary.AppendUvarint(b, v)
+	b = appendVarint(b, id)
+	b = appendVarint(b, tag<<3)
+	b = appendVarint(b, v)
 	b[i+1] = byte(len(b) - i - 2)
 	w.ev = b
+}
+
+// appendVarint is [binary.AppendUvarint], inlined for small numbers.
+func appendVarint(b []byte, v uint64) []byte {
+	if v < 0x80 {
+		return append(b, byte(v))
+	}
+	return binary.AppendUvarint(b, v)
 }
 
 func (w *pen) Int(a picture.Arg, v int64) { w.annotate(a, 4, uint64(v)) }
@@ -337,9 +377,9 @@ func (w *pen) linkPart(b []byte, a picture.Arg, v picture.Word) []byte {
 	id, iid := w.argID(a), w.wordID(v)
 	i := len(b)
 	b = append(b, 11<<3|2, 0, 1<<3)
-	b = binary.AppendUvarint(b, id)
+	b = appendVarint(b, id)
 	b = append(b, 0x88, 0x01) // field 17, varint
-	b = binary.AppendUvarint(b, iid)
+	b = appendVarint(b, iid)
 	b[i+1] = byte(len(b) - i - 2)
 	return b
 }
@@ -364,7 +404,7 @@ func (w *pen) End(t *picture.Track, at int64) {
 	i := len(p.out)
 	b := append(append(p.out, 1<<3|2, 0), eventHead...)
 	j := len(b)
-	b = binary.AppendUvarint(append(b, fieldTrackEvent<<3|2, 0, teType<<3, typeEnd, teTrack<<3), t.ID)
+	b = appendVarint(append(b, fieldTrackEvent<<3|2, 0, teType<<3, typeEnd, teTrack<<3), t.ID)
 	b[j+1] = byte(len(b) - j - 2)
 	b = w.appendTime(b, at)
 	b[i+1] = byte(len(b) - i - 2)
@@ -378,11 +418,23 @@ func (w *pen) Begin(t *picture.Track, start, _ int64) { w.start(typeBegin, w.tra
 // Instant implements [picture.Pen].
 func (w *pen) Instant(t *picture.Track, at int64) { w.start(typeInstant, w.tracks.id(t), at) }
 
-// Count implements [picture.Pen].
+// Count implements [picture.Pen]. As an END, it goes straight into the output.
 func (w *pen) Count(t *picture.Track, at, v int64) {
-	w.start(typeCounter, w.tracks.id(t), at)
-	w.ev = appendInt(w.ev, teCounter, v)
-	w.Done()
+	if w.fresh {
+		w.restart(at)
+	}
+	id := w.tracks.id(t)
+	p := w.out
+	i := len(p.out)
+	b := append(append(p.out, 1<<3|2, 0), eventHead...)
+	j := len(b)
+	b = appendVarint(append(b, fieldTrackEvent<<3|2, 0, teType<<3, typeCounter, teTrack<<3), id)
+	b = appendVarint(append(b, teCounter<<3&0x7f|0x80, teCounter<<3>>7), uint64(v))
+	b[j+1] = byte(len(b) - j - 2)
+	b = w.appendTime(b, at)
+	b[i+1] = byte(len(b) - i - 2)
+	p.out = b
+	p.sent()
 }
 
 // CountReal implements [picture.Pen].

@@ -106,15 +106,3 @@ func (d *drawer) argCut(before, after bool) {
 		d.pen.Str(argClipped, "end")
 	}
 }
-
-// argJobClip is argClip for a job, of which all times count.
-func (d *drawer) argJobClip(r *correlate.Job) {
-	c := &d.m.clip
-	before, after := false, false
-	for _, t := range []correlate.OptTime{r.QueuedNS, r.RunNS, r.DeviceStartNS, r.DoneNS} {
-		if v := timeOf(t); v != never {
-			before, after = before || v < c.from, after || v > c.to
-		}
-	}
-	d.argCut(before, after)
-}

@@ -27,31 +27,31 @@ type drawer struct {
 	devices    []*Device
 	procs      []*Process
 
-	feeds     []feed
-	later     minHeap[later, *later]
-	ends      minHeap[opened, *opened]
-	seq       uint64
-	wakes     []*wake
-	free      []*openJob
-	lossL     *lanes
-	odd       *Track // anomalies
-	logs      *Track
-	gpurec    *Track
-	loneMarks *Track
-	loose     map[*Device]*streams // activities without a process
-	lone      *lanes               // rows without thread and process
-	plain     map[string]*Track
-	tracks    map[string]*lanes
-	shorts    map[string]string // short kernel names
-	depList   []dep
-	flowList  []flowNode
-	counted   map[countedIn]bool
-	inflights []*counter // in the order in which jobs need them
-	launches  *export.Sorter[launch]
-	kinds     map[string]string // categories of activities
-	buf       []byte
-	slices    int64
-	stages    StagePen // nil unless render stages are asked for
+	feeds        []feed
+	later        minHeap[later, *later]
+	ends         minHeap[opened, *opened]
+	seq          uint64
+	wakes        []*wake
+	free         []*openJob
+	lossL        *lanes
+	odd          *Track // anomalies
+	logs         *Track
+	gpurec       *Track
+	loneMarks    *Track
+	loose        map[*Device]*streams // activities without a process
+	lone         *lanes               // rows without thread and process
+	plain        map[string]*Track
+	tracks       map[string]*lanes
+	shorts       map[string]string // short kernel names
+	shortSymbols []string          // the same by symbol
+	depList      []dep
+	counted      map[countedIn]bool
+	inflights    []*counter // in the order in which jobs need them
+	launches     *export.Sorter[launch]
+	kinds        map[string]string // categories of activities
+	buf          []byte
+	slices       int64
+	stages       StagePen // nil unless render stages are asked for
 
 	submitHead table[uint32] // number of the last activity of an API call
 	submitted  list[submitted]

@@ -2,22 +2,21 @@ package picture
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/gpurec/gpurec/correlate"
 )
 
 // endOf is where a slice is drawn to: a row that was not seen to end ends with
 // the trace, or with its process if that killed it. how is the argument `end`.
-func (d *drawer) endOf(start, end int64, kind string, p *Process) (at int64, how string) {
+func (d *drawer) endOf(start, end int64, kind ending, p *Process) (at int64, how string) {
 	if end != forever {
-		if kind == "lost" || kind == "not_probed" || kind == "evicted" {
-			return end, kind
+		if kind == endedKilled {
+			return end, ""
 		}
-		return end, ""
+		return end, kind.String()
 	}
-	if kind == "killed" && p != nil && p.end != never && (p.end >= start || start == d.m.clip.from) {
-		return max(min(p.end, d.m.clip.to), start), kind
+	if kind == endedKilled && p != nil && p.end != never && (p.end >= start || start == d.m.clip.from) {
+		return max(min(p.end, d.m.clip.to), start), kind.String()
 	}
 	return d.clip(start, end), "after_stop"
 }
@@ -46,86 +45,93 @@ func (d *drawer) callTail(t *Thread, how, reason string, overlaps, noStart bool)
 	}
 }
 
-func (d *drawer) drawAPI(r *correlate.APICall, k *key) {
-	t := d.m.thread(r.ProcessID, r.PID, r.TID)
-	end, how := d.endOf(k.start, k.end, r.EndKind, procOf(t))
-	_, overlaps := d.beginThread(t, k.start, end)
-	d.pen.Name(firstOf(r.Name, r.BaseName, "unnamed call"))
-	if r.API == "" {
+func (d *drawer) drawAPI(r *apiRow, _ *key) {
+	t := d.m.threadAt(r.thread)
+	end, how := d.endOf(r.start, r.end, r.ending, procOf(t))
+	_, overlaps := d.beginThread(t, r.start, end)
+	s := &d.m.symbols
+	d.pen.Name(s.text(r.name))
+	if r.api == 0 {
 		d.pen.Category(catAPI)
 	} else {
-		d.pen.CategoryText(r.API)
+		d.pen.CategoryText(s.text(r.api))
 	}
-	d.pen.Int(argAPICallID, int64(r.ID))
-	d.argDur(argResult, r.Result)
-	d.pen.Str(argKernelName, r.KernelName)
-	if r.Stream.OK {
-		d.pen.Uint(argStream, r.Stream.V)
+	d.pen.Int(argAPICallID, int64(r.id))
+	d.argIf(argResult, r.marks.has(hasResult), r.result)
+	d.argSymbol(argKernelName, r.kernel)
+	if r.marks.has(hasStream) {
+		d.pen.Uint(argStream, r.stream)
 	}
-	d.argDim(argGrid, r.GridX, r.GridY, r.GridZ)
-	d.argDim(argBlock, r.BlockX, r.BlockY, r.BlockZ)
-	if r.Bytes.OK {
-		d.pen.Uint(argBytes, r.Bytes.V)
+	d.argSymbol(argGrid, r.grid)
+	d.argSymbol(argBlock, r.block)
+	if r.marks.has(hasBytes) {
+		d.pen.Uint(argBytes, r.bytes)
 	}
-	d.argDur(argCorrelationID, r.CorrelationID)
-	d.argClip(r.StartNS, r.EndNS)
+	d.argIf(argCorrelationID, r.marks.has(hasCorrelation), r.correlation)
+	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
 	if d.stages != nil {
-		d.stages.Submits(r.API, d.submits(r.ID))
+		d.stages.Submits(s.text(r.api), d.submits(r.id))
 	}
-	d.callTail(t, how, d.m.reason(tabAPI, r.ID), overlaps, !r.StartNS.OK)
-	d.flows(slotAPI, r.ID)
+	d.callTail(t, how, d.m.reason(tabAPI, r.id), overlaps, !r.marks.has(hasStart))
+	d.flows(d.m.linksOf(tabAPI, r.id), slotAPI)
 	d.pen.Done()
+}
+
+// argIf writes a number that may not be known.
+func (d *drawer) argIf(a Arg, ok bool, v int64) {
+	if ok {
+		d.pen.Int(a, v)
+	}
+}
+
+func (d *drawer) argSymbol(a Arg, n symbol) {
+	if n != 0 {
+		d.pen.Str(a, d.m.symbols.text(n))
+	}
 }
 
 // argDim writes a grid or block as "432,1,1".
-func (d *drawer) argDim(a Arg, x, y, z correlate.OptUint) {
-	if !x.OK {
-		return
-	}
-	b := strconv.AppendUint(d.buf[:0], x.V, 10)
-	for _, v := range []correlate.OptUint{y, z} {
-		if v.OK {
-			b = strconv.AppendUint(append(b, ','), v.V, 10)
-		}
-	}
-	d.buf = b
-	d.pen.Bytes(a, b)
-}
+func (d *drawer) argDim(a Arg, x, y, z correlate.OptUint) { d.argSymbol(a, d.m.dims(x, y, z)) }
 
-func (d *drawer) drawIoctl(r *correlate.Ioctl, k *key) {
-	t := d.m.thread(r.ProcessID, r.PID, r.TID)
-	end, how := d.endOf(k.start, k.end, r.EndKind, procOf(t))
-	on, overlaps := d.beginThread(t, k.start, end)
-	if r.Name != "" {
-		d.pen.Name(r.Name)
+func (d *drawer) drawIoctl(r *ioctlRow, _ *key) {
+	t := d.m.threadAt(r.thread)
+	end, how := d.endOf(r.start, r.end, r.ending, procOf(t))
+	on, overlaps := d.beginThread(t, r.start, end)
+	if r.name != 0 {
+		d.pen.Name(d.m.symbols.text(r.name))
 	} else {
-		d.buf = appendCmd(append(d.buf[:0], "ioctl "...), r.Cmd)
+		d.buf = appendCmd(append(d.buf[:0], "ioctl "...), r.cmd)
 		d.pen.Name(string(d.buf))
 	}
 	d.pen.Category(catIoctl)
-	d.pen.Int(argIoctlID, int64(r.ID))
-	d.pen.Str(argDevice, firstOf(d.deviceArg(r.DeviceID), r.Driver))
-	d.buf = appendCmd(d.buf[:0], r.Cmd)
-	d.pen.Bytes(argCmd, d.buf)
-	d.pen.Str(argRole, r.Role)
-	d.argDur(argResult, r.Result)
-	d.argDur(argErrno, r.Errno)
-	d.argClip(r.StartNS, r.EndNS)
-	if d.m.apis.get(r.APICallID).ok() {
-		d.pen.Int(argAPICallID, int64(r.APICallID))
-	}
-	d.callTail(t, how, d.m.reason(tabIoctl, r.ID), overlaps, !r.StartNS.OK)
-	woken := d.m.wakeOf(r.ID)
-	if woken == never {
-		d.links(tabIoctl, r.ID, callLink)
+	d.pen.Int(argIoctlID, int64(r.id))
+	if dev := d.deviceArg(r.device); dev != "" {
+		d.pen.Str(argDevice, dev)
 	} else {
-		d.links(tabIoctl, r.ID, apiLink)
+		d.argSymbol(argDevice, r.driver)
 	}
-	d.flows(slotIoctl, r.ID)
+	d.buf = appendCmd(d.buf[:0], r.cmd)
+	d.pen.Bytes(argCmd, d.buf)
+	d.argSymbol(argRole, r.role)
+	d.argIf(argResult, r.marks.has(hasResult), r.result)
+	d.argIf(argErrno, r.marks.has(hasErrno), r.errno)
+	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	if d.m.apis.get(r.api).ok() {
+		d.pen.Int(argAPICallID, int64(r.api))
+	}
+	d.callTail(t, how, d.m.reason(tabIoctl, r.id), overlaps, !r.marks.has(hasStart))
+	woken := d.m.wakeOf(r.id)
+	links := d.m.linksOf(tabIoctl, r.id)
+	if woken == never {
+		d.links(links.to, callLink)
+	} else {
+		d.links(links.to, apiLink)
+	}
+	d.flows(links, slotIoctl)
 	d.pen.Done()
 	if w := woken; w != never && w < end {
 		d.announce(later{key: key{start: w, end: end, class: classWake}, op: opWoken,
-			wake: d.newWake(wake{thread: t, track: on, start: w, end: end, ioctl: r.ID})})
+			wake: d.newWake(wake{thread: t, track: on, start: w, end: end, ioctl: r.id})})
 	}
 }
 
@@ -152,38 +158,38 @@ type wake struct {
 	track      *Track // of the wait
 	start, end int64
 	ioctl      correlate.ID // of an ioctl that waits by itself; else 0
-	r          correlate.FenceWait
+	r          waitRow
 }
 
-func (d *drawer) drawWait(r *correlate.FenceWait, k *key) {
-	t := d.m.thread(r.ProcessID, r.PID, r.TID)
-	end, how := d.endOf(k.start, k.end, r.EndKind, procOf(t))
-	info := d.m.waits.get(r.ID)
-	on, overlaps := d.beginThread(t, k.start, end)
+func (d *drawer) drawWait(r *waitRow, _ *key) {
+	t := d.m.threadAt(r.thread)
+	end, how := d.endOf(r.start, r.end, r.ending, procOf(t))
+	on, overlaps := d.beginThread(t, r.start, end)
 	b := append(d.buf[:0], "wait fence"...)
-	if r.Context.OK && r.Seqno.OK {
-		b = AppendPair(append(b, ' '), r.Context.V, r.Seqno.V)
+	if r.marks.has(hasFence) {
+		b = AppendPair(append(b, ' '), r.context, r.seq)
 	}
 	d.buf = b
 	d.pen.NameOnce(b)
 	d.pen.Category(catFenceWait)
 	d.waitArgs(r)
-	d.argDur(argWaitNS, r.WaitNS)
-	d.argDur(argWakeNS, r.WakeNS)
-	d.argClip(r.StartNS, r.EndNS)
-	if sig := timeOf(r.SignalNS); sig != never && sig <= k.start {
+	d.argIf(argWaitNS, r.marks.has(hasWait), r.wait)
+	d.argIf(argWakeNS, r.marks.has(hasWake), r.wake)
+	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	if r.signal != never && r.signal <= r.start {
 		d.pen.True(argAlreadySignalled)
 	}
-	reason := d.m.reason(tabWait, r.ID)
-	d.callTail(t, how, reason, overlaps, !r.StartNS.OK)
-	if !overlaps && r.StartNS.OK && r.JobID == 0 {
+	reason := d.m.reason(tabWait, r.id)
+	d.callTail(t, how, reason, overlaps, !r.marks.has(hasStart))
+	if !overlaps && r.marks.has(hasStart) && r.job == 0 {
 		d.pen.Str(argUnmatchedReason, reason)
 	}
-	at := info.wokenAt()
+	at := r.wokenAt()
 	woken := at != never && at < end
 	if !woken {
-		d.links(tabWait, r.ID, waitLink)
-		d.flows(slotWait, r.ID)
+		links := d.m.linksOf(tabWait, r.id)
+		d.links(links.to, waitLink)
+		d.flows(links, slotWait)
 	}
 	d.pen.Done()
 	if woken {
@@ -193,14 +199,16 @@ func (d *drawer) drawWait(r *correlate.FenceWait, k *key) {
 }
 
 // waitArgs writes what a wait and its wake both have.
-func (d *drawer) waitArgs(r *correlate.FenceWait) {
-	d.pen.Int(argFenceWaitID, int64(r.ID))
-	d.argFence(argFence, r.Context, r.Seqno)
-	if r.JobID == 0 {
+func (d *drawer) waitArgs(r *waitRow) {
+	d.pen.Int(argFenceWaitID, int64(r.id))
+	if r.marks.has(hasFence) {
+		d.pen.Pair(argFence, r.context, r.seq)
+	}
+	if r.job == 0 {
 		return
 	}
-	d.pen.Int(argJobID, int64(r.JobID))
-	if j := d.m.jobs.get(r.JobID); j.flags&jobPut != 0 {
+	d.pen.Int(argJobID, int64(r.job))
+	if j := d.m.jobs.get(r.job); j.flags&jobPut != 0 {
 		if j.flags&jobSched != 0 {
 			d.pen.Uint(argSchedJobID, j.sched)
 		}
@@ -219,7 +227,6 @@ func (d *drawer) newWake(k wake) *wake {
 }
 
 func (d *drawer) drawWoken(k *wake) {
-	defer func() { d.wakes = append(d.wakes, k) }()
 	on := k.track
 	if !on.nests(k.end) && k.thread != nil {
 		on = d.beside(k.thread, k.start, k.end)
@@ -230,17 +237,20 @@ func (d *drawer) drawWoken(k *wake) {
 	if k.ioctl != 0 {
 		d.pen.Int(argIoctlID, int64(k.ioctl))
 		d.pen.Int(argWakeNS, k.end-k.start)
-		d.links(tabIoctl, k.ioctl, waitLink)
-		d.flows(slotIoctlWoken, k.ioctl)
-		d.pen.Done()
-		return
+		links := d.m.linksOf(tabIoctl, k.ioctl)
+		d.links(links.to, waitLink)
+		d.flows(links, slotIoctlWoken)
+	} else {
+		r := &k.r
+		d.waitArgs(r)
+		d.argIf(argWakeNS, r.marks.has(hasWake), r.wake)
+		d.argCut(r.cutWake.has(cutStart), r.cutWake.has(cutEnd))
+		links := d.m.linksOf(tabWait, r.id)
+		d.links(links.to, waitLink)
+		d.flows(links, slotWoken)
 	}
-	d.waitArgs(&k.r)
-	d.argDur(argWakeNS, k.r.WakeNS)
-	d.argClip(k.r.SignalNS, k.r.EndNS)
-	d.links(tabWait, k.r.ID, waitLink)
-	d.flows(slotWoken, k.r.ID)
 	d.pen.Done()
+	d.wakes = append(d.wakes, k)
 }
 
 func (d *drawer) drawSlice(r *correlate.Slice, k *key) {

@@ -10,7 +10,7 @@ import (
 
 // openJob is a job of which slices are still to be drawn.
 type openJob struct {
-	r        correlate.Job
+	r        jobRow
 	j        jobInfo
 	ring     *ring
 	thread   *Thread
@@ -19,7 +19,7 @@ type openJob struct {
 	isKernel bool
 }
 
-func (d *drawer) newOpenJob(r *correlate.Job, j *jobInfo) *openJob {
+func (d *drawer) newOpenJob(r *jobRow, j *jobInfo) *openJob {
 	var o *openJob
 	if n := len(d.free); n > 0 {
 		o, d.free = d.free[n-1], d.free[:n-1]
@@ -39,16 +39,16 @@ func (d *drawer) release(o *openJob) {
 // drawJob draws job.queued, and announces its stages, job.running and the
 // counters that fall. A row whose times are out of order comes before its first
 // slice: that is announced too.
-func (d *drawer) drawJob(r *correlate.Job, k *key) {
-	j := d.m.jobs.get(r.ID)
+func (d *drawer) drawJob(r *jobRow, _ *key) {
+	j := d.m.jobs.get(r.id)
 	if j.flags&(jobQueued|jobHidden|jobRunning) == 0 {
 		d.m.counters.Add(&AnomalyJobNotDrawn, 1)
 		return
 	}
 	o := d.newOpenJob(r, &j)
 	o.refs = 1
-	o.what, o.isKernel = d.what(r)
-	if at := j.queued; j.flags&(jobQueued|jobHidden) != 0 && at > k.start {
+	o.what, o.isKernel = d.what(o)
+	if at := j.queued; j.flags&(jobQueued|jobHidden) != 0 && at > r.at {
 		d.announce(later{key: key{start: at, end: forever, class: classQueued}, op: opJob, job: o})
 		return
 	}
@@ -117,16 +117,30 @@ func (d *drawer) inflight(j *jobInfo) *counter {
 }
 
 // what a job is called: its kernel, else who submitted it.
-func (d *drawer) what(r *correlate.Job) (name string, isKernel bool) {
+func (d *drawer) what(o *openJob) (name string, isKernel bool) {
 	switch {
-	case r.KernelName != "":
-		return d.short(r.KernelName), true
-	case r.Owner == "kernel":
+	case o.r.kernel != 0:
+		return d.shortOf(o.r.kernel), true
+	case o.j.flags&jobKernel != 0:
 		return "kernel", false
-	case r.Comm != "":
-		return r.Comm, false
+	case o.r.comm != 0:
+		return d.m.symbols.text(o.r.comm), false
 	}
 	return "job", false
+}
+
+// shortOf is short of a symbol.
+func (d *drawer) shortOf(n symbol) string {
+	if n&farSymbol != 0 {
+		return d.short(d.m.symbols.text(n))
+	}
+	for int(n) >= len(d.shortSymbols) {
+		d.shortSymbols = append(d.shortSymbols, "")
+	}
+	if d.shortSymbols[n] == "" {
+		d.shortSymbols[n] = shortKernel(d.m.symbols.text(n))
+	}
+	return d.shortSymbols[n]
 }
 
 // short is shortKernel, remembered: few kernels make most launches.
@@ -143,27 +157,27 @@ func (d *drawer) short(name string) string {
 }
 
 // appendJobID adds the number by which people know a job: " #54", else its fence.
-func appendJobID(b []byte, r *correlate.Job) []byte {
+func appendJobID(b []byte, o *openJob) []byte {
 	switch {
-	case r.SchedJobID.OK:
-		return strconv.AppendUint(append(b, " #"...), r.SchedJobID.V, 10)
-	case r.FenceContext.OK && r.FenceSeqno.OK:
-		return AppendPair(append(b, ' '), r.FenceContext.V, r.FenceSeqno.V)
+	case o.j.flags&jobSched != 0:
+		return strconv.AppendUint(append(b, " #"...), o.j.sched, 10)
+	case o.r.marks.has(hasFence):
+		return AppendPair(append(b, ' '), o.r.context, o.r.seq)
 	}
 	return b
 }
 
 // jobHeader writes name, category and colour of a slice of a job.
 func (d *drawer) jobHeader(o *openJob, c Category, last bool) {
-	b := appendJobID(append(d.buf[:0], o.what...), &o.r)
-	if last && o.r.Error.OK && o.r.Error.V != 0 {
-		b = append(append(append(b, " ("...), errorName(o.r.Error.V)...), ')')
+	b := appendJobID(append(d.buf[:0], o.what...), o)
+	if last && o.r.marks.has(hasError) {
+		b = append(append(append(b, " ("...), errorName(o.r.err)...), ')')
 	}
 	d.buf = b
 	d.pen.NameOnce(b)
 	d.pen.Category(c)
-	if !o.isKernel && o.r.ProcessID != 0 {
-		d.buf = strconv.AppendInt(append(d.buf[:0], "process "...), int64(o.r.ProcessID), 10)
+	if !o.isKernel && o.r.process != 0 {
+		d.buf = strconv.AppendInt(append(d.buf[:0], "process "...), int64(o.r.process), 10)
 		d.pen.Colour(d.buf)
 	}
 }
@@ -171,27 +185,19 @@ func (d *drawer) jobHeader(o *openJob, c Category, last bool) {
 // jobArgs writes the arguments that both slices of a job have.
 func (d *drawer) jobArgs(o *openJob) {
 	r := &o.r
-	d.pen.Int(argJobID, int64(r.ID))
-	if r.SchedJobID.OK {
-		d.pen.Uint(argSchedJobID, r.SchedJobID.V)
+	d.pen.Int(argJobID, int64(r.id))
+	if o.j.flags&jobSched != 0 {
+		d.pen.Uint(argSchedJobID, o.j.sched)
 	}
-	d.pen.Str(argRing, r.Ring)
+	d.pen.Str(argRing, o.ring.name)
 	d.pen.Str(argDevice, o.ring.device.arg)
-	if r.PID.OK {
-		d.pen.Int(argPID, r.PID.V)
-	}
-	if r.TID.OK {
-		d.pen.Int(argTID, r.TID.V)
-	}
+	d.argIf(argPID, r.marks.has(hasPID), r.pid)
+	d.argIf(argTID, r.marks.has(hasTID), r.tid)
 	if o.thread != nil && o.thread.Process.Inferred {
 		d.pen.True(argPIDInferred)
 	}
-	d.argFence(argFence, r.FenceContext, r.FenceSeqno)
-}
-
-func (d *drawer) argFence(a Arg, ctx, seq correlate.OptUint) {
-	if ctx.OK && seq.OK {
-		d.pen.Pair(a, ctx.V, seq.V)
+	if r.marks.has(hasFence) {
+		d.pen.Pair(argFence, r.context, r.seq)
 	}
 }
 
@@ -213,13 +219,13 @@ func (d *drawer) argJobEnd(j *jobInfo) {
 
 // argLostEnd says when a job left its ring whose end was not seen, or cannot be
 // drawn since the ring ran another: the backlog falls then.
-func (d *drawer) argLostEnd(j *jobInfo, r *correlate.Job) {
+func (d *drawer) argLostEnd(j *jobInfo, r *jobRow) {
 	switch {
 	case j.flags&jobLost == 0:
 	case j.done != never:
-		d.pen.Int(argDoneNS, int64(r.DoneNS.V))
+		d.pen.Int(argDoneNS, r.done)
 	case j.finished != never:
-		d.pen.Int(argFinishedNS, int64(r.FinishedNS.V))
+		d.pen.Int(argFinishedNS, r.finished)
 	}
 }
 
@@ -229,19 +235,18 @@ func (d *drawer) drawQueued(o *openJob) {
 	alone := j.flags&jobRunning == 0
 	d.jobHeader(o, catQueued, alone)
 	d.jobArgs(o)
-	d.argDur(argQueueDelayNS, r.QueueDelayNS)
-	d.argDur(argHWQueueNS, r.HWQueueNS)
-	d.argJobClip(r)
+	d.argIf(argQueueDelayNS, r.marks.has(hasDelay), r.delay)
+	d.argIf(argHWQueueNS, r.marks.has(hasHWQueue), r.hwQueue)
+	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
 	if alone {
-		if r.Error.OK && r.Error.V != 0 {
-			d.pen.Int(argError, r.Error.V)
-		}
+		d.argIf(argError, r.marks.has(hasError), r.err)
 		d.argJobEnd(j)
 		d.argLostEnd(j, r)
-		d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.ID))
+		d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.id))
 	}
-	d.links(tabJob, r.ID, ioctlLink)
-	d.flows(slotQueued, r.ID)
+	links := d.m.linksOf(tabJob, r.id)
+	d.links(links.to, ioctlLink)
+	d.flows(links, slotQueued)
 	d.pen.Done()
 }
 
@@ -250,31 +255,32 @@ func (d *drawer) drawRunning(o *openJob) {
 	d.begin(o.ring.track, j.start, j.end)
 	d.jobHeader(o, catRunning, true)
 	d.jobArgs(o)
-	d.argFence(argHWFence, r.HWFenceContext, r.HWFenceSeqno)
-	d.argDur(argQueueDelayNS, r.QueueDelayNS)
-	d.argDur(argHWQueueNS, r.HWQueueNS)
-	d.argDur(argDeviceTimeNS, r.DeviceTimeNS)
-	d.argJobClip(r)
-	if d.m.ioctls.get(r.IoctlID).ok() {
-		d.pen.Int(argIoctlID, int64(r.IoctlID))
+	if r.marks.has(hasHWFence) {
+		d.pen.Pair(argHWFence, r.hwContext, r.hwSeq)
 	}
-	if d.m.apis.get(r.APICallID).ok() {
-		d.pen.Int(argAPICallID, int64(r.APICallID))
+	d.argIf(argQueueDelayNS, r.marks.has(hasDelay), r.delay)
+	d.argIf(argHWQueueNS, r.marks.has(hasHWQueue), r.hwQueue)
+	d.argIf(argDeviceTimeNS, r.marks.has(hasDevice), r.deviceTime)
+	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	if d.m.ioctls.get(r.ioctl).ok() {
+		d.pen.Int(argIoctlID, int64(r.ioctl))
 	}
-	if r.Error.OK && r.Error.V != 0 {
-		d.pen.Int(argError, r.Error.V)
+	if d.m.apis.get(r.api).ok() {
+		d.pen.Int(argAPICallID, int64(r.api))
 	}
+	d.argIf(argError, r.marks.has(hasError), r.err)
 	if j.flags&jobHidden != 0 {
 		d.pen.True(argQueuedHidden)
-		if !r.QueueDelayNS.OK || !r.HWQueueNS.OK { // nothing else tells
-			d.pen.Int(argQueuedNS, int64(r.QueuedNS.V))
+		if !r.marks.has(hasDelay) || !r.marks.has(hasHWQueue) { // nothing else tells
+			d.pen.Int(argQueuedNS, r.queued)
 		}
 	}
 	d.argJobEnd(j)
 	d.argLostEnd(j, r)
-	d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.ID))
-	d.links(tabJob, r.ID, jobLink)
-	d.flows(slotRunning, r.ID)
+	d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.id))
+	links := d.m.linksOf(tabJob, r.id)
+	d.links(links.to, jobLink)
+	d.flows(links, slotRunning)
 	d.pen.Done()
 	d.release(o)
 }
@@ -347,11 +353,11 @@ func (d *drawer) drawStage(l *later) {
 	d.begin(o.ring.queued.track(int(o.j.lane)), l.key.start, l.key.end)
 	switch l.op {
 	case opStageQueue:
-		d.buf = appendJobID(append(d.buf[:0], "queued"...), &o.r)
+		d.buf = appendJobID(append(d.buf[:0], "queued"...), o)
 		d.pen.NameOnce(d.buf)
 		d.pen.Category(catStageQueue)
 	case opStageHW:
-		d.buf = appendJobID(append(d.buf[:0], "hw queue"...), &o.r)
+		d.buf = appendJobID(append(d.buf[:0], "hw queue"...), o)
 		d.pen.NameOnce(d.buf)
 		d.pen.Category(catStageHWQueue)
 	default:
@@ -413,21 +419,20 @@ func jobLink(m *model, l *link) (Arg, bool) {
 
 // links writes the dictionary of the links to a row that pick names. Of
 // several with one name the first is written.
-func (d *drawer) links(t tableCode, id correlate.ID, pick func(*model, *link) (Arg, bool)) {
-	var seen [NumArgs]bool
+func (d *drawer) links(list []link, pick func(*model, *link) (Arg, bool)) {
+	var seen [2]uint64 // by argument
 	any := false
-	list := d.m.linksTo(t, id)
 	for i := range list {
 		l := &list[i]
 		a, ok := pick(d.m, l)
-		if !ok || seen[a] {
+		if !ok || seen[a>>6]&(1<<(a&63)) != 0 {
 			continue
 		}
 		if !any {
 			any = true
 			d.pen.LinksBegin()
 		}
-		seen[a] = true
+		seen[a>>6] |= 1 << (a & 63)
 		d.pen.Link(a, d.m.wordOf(l.rule), d.m.wordOf(l.conf))
 	}
 	if any {

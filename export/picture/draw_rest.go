@@ -40,9 +40,10 @@ func (d *drawer) drawActivity(r *correlate.GPUActivity, k *key) {
 	d.argDur(argCorrelationID, r.CorrelationID)
 	d.argDur(argDurNS, r.DurNS)
 	d.argClip(r.StartNS, r.EndNS)
-	d.links(tabActivity, r.ID, apiLink)
+	links := d.m.linksOf(tabActivity, r.ID)
+	d.links(links.to, apiLink)
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabActivity, r.ID))
-	d.flows(slotActivity, r.ID)
+	d.flows(links, slotActivity)
 	d.pen.Done()
 	d.renderStage(r, k.start, k.end)
 }
@@ -200,7 +201,7 @@ func (d *drawer) drawReset(r *correlate.Reset, k *key) {
 	d.pen.Str(argDevice, v.arg)
 	d.pen.Str(argHWFence, r.HWFence)
 	d.pen.Text(argLog, r.Log)
-	d.links(tabReset, r.ID, resetLink)
+	d.links(d.m.linksTo(tabReset, r.ID), resetLink)
 	d.pen.Done()
 }
 

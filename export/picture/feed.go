@@ -62,25 +62,21 @@ func (d *drawer) openFeeds() {
 		k.start, k.end, _ = d.m.clip.slice(r)
 		k.depth, k.id = int32(r.Depth), int64(r.ID)
 	}, (*drawer).drawSlice)
-	addFeed(d, d.rows.apis, func(r *correlate.APICall, k *key) {
-		k.start, k.end, _ = d.m.clip.api(r)
-		k.depth, k.id = 1000+int32(r.Depth), int64(r.ID)
+	addFeed(d, d.rows.apis, func(r *apiRow, k *key) {
+		*k = key{start: r.start, end: r.end, depth: 1000 + r.depth, id: int64(r.id)}
 	}, (*drawer).drawAPI)
-	addFeed(d, d.rows.ioctls, func(r *correlate.Ioctl, k *key) {
-		k.start, k.end, _ = d.m.clip.ioctl(r)
-		k.depth, k.id = 1<<20, int64(r.ID)
+	addFeed(d, d.rows.ioctls, func(r *ioctlRow, k *key) {
+		*k = key{start: r.start, end: r.end, depth: 1 << 20, id: int64(r.id)}
 	}, (*drawer).drawIoctl)
-	addFeed(d, d.rows.jobs, func(r *correlate.Job, k *key) {
-		k.start, _ = d.m.clip.job(r)
-		k.end, k.class, k.id = forever, classQueued, int64(r.ID)
+	addFeed(d, d.rows.jobs, func(r *jobRow, k *key) {
+		*k = key{start: r.at, end: forever, class: classQueued, id: int64(r.id)}
 	}, (*drawer).drawJob)
 	addFeed(d, d.rows.activities, func(r *correlate.GPUActivity, k *key) {
 		k.start, k.end, _ = d.m.clip.activity(r)
 		k.class, k.id = classRunning, int64(r.ID)
 	}, (*drawer).drawActivity)
-	addFeed(d, d.rows.waits, func(r *correlate.FenceWait, k *key) {
-		k.start, k.end, _ = d.m.clip.wait(r)
-		k.class, k.id = classWait, int64(r.ID)
+	addFeed(d, d.rows.waits, func(r *waitRow, k *key) {
+		*k = key{start: r.start, end: r.end, class: classWait, id: int64(r.id)}
 	}, (*drawer).drawWait)
 	addFeed(d, d.rows.gaps, func(r *correlate.IdleGap, k *key) {
 		k.start, k.end, _ = d.m.clip.gap(r)

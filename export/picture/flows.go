@@ -14,6 +14,9 @@ type end struct {
 // the last of the jobs finished: the start of their `woken`.
 func (d *drawer) planWakes() {
 	m := d.m
+	if !m.ioctlsWait {
+		return
+	}
 	for i := range m.links.n {
 		l := m.links.value(i + 1)
 		if l.srcT != tabJob || l.dstT != tabIoctl {
@@ -37,35 +40,48 @@ func (d *drawer) planWakes() {
 
 // wakeOf is the start of an ioctl's `woken`, or never.
 func (m *model) wakeOf(id correlate.ID) int64 {
+	if !m.ioctlsWait {
+		return never
+	}
 	if w := m.ioctlWake.get(id); w != 0 {
 		return w - 1
 	}
 	return never
 }
 
-// planFlows numbers the flows: one for each link whose two slices are drawn.
+// mayFlow reports whether an arrow may come of a link.
+func (m *model) mayFlow(l *link) bool {
+	switch l.srcT {
+	case tabAPI:
+		return l.dstT == tabIoctl || l.dstT == tabActivity
+	case tabIoctl:
+		return l.dstT == tabJob
+	case tabJob:
+		m.ioctlsWait = m.ioctlsWait || l.dstT == tabIoctl
+		return l.dstT == tabWait || l.dstT == tabIoctl ||
+			l.dstT == tabJob && l.src == l.dst && m.words[l.rule] == ruleJobRun
+	}
+	return false
+}
+
+// planFlows decides which links are arrows: those whose two slices are drawn.
 func (d *drawer) planFlows() {
 	m := d.m
 	for i := range m.links.n {
 		l := m.links.value(i + 1)
-		from, to, ok := m.flowEnds(&l)
-		if !ok {
-			if from.ok && to.ok && to.slot != slotWait { // a wait may begin before its job and never end
-				m.counters.Add(&AnomalyBackwards, 1)
-			}
+		if !m.mayFlow(&l) {
 			continue
 		}
-		m.flows++
-		m.addFlow(from, m.flows, l.rule, false)
-		m.addFlow(to, m.flows, l.rule, true)
+		from, to, ok := m.flowEnds(&l)
+		switch {
+		case ok:
+			m.flows++
+			p := m.links.at(i + 1)
+			p.from, p.to, p.flow = from.slot, to.slot, m.flows
+		case from.ok && to.ok && to.slot != slotWait: // a wait may begin before its job and never end
+			m.counters.Add(&AnomalyBackwards, 1)
+		}
 	}
-}
-
-func (m *model) addFlow(e end, flow uint64, rule uint8, into bool) {
-	h := m.flowHead[e.slot].put(e.id)
-	next := *h
-	*h = m.nodes.n + 1
-	m.nodes.add(flowNode{flow, next, rule, into})
 }
 
 // flowEnds resolves a link to slices. ok is false if one is not drawn, or the
@@ -163,17 +179,16 @@ func (m *model) ioctlWaitEnd(id correlate.ID) end {
 	return m.spanEnd(slotIoctl, &m.ioctls, id)
 }
 
-// flows writes the flow ids of a slice.
-func (d *drawer) flows(s slot, id correlate.ID) {
-	list := d.flowList[:0]
-	for i := d.m.flowHead[s].get(id); i != 0; {
-		n := d.m.nodes.value(i)
-		list = append(list, n)
-		i = n.next
+// flows writes the ends of arrows that a slice of a row is.
+func (d *drawer) flows(r *rowLinks, s slot) {
+	for i := range r.to {
+		if l := &r.to[i]; l.flow != 0 && l.to == s {
+			d.pen.Flow(Flow{ID: uint64(l.flow), Rule: d.m.wordOf(l.rule), Into: true})
+		}
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		n := &list[i]
-		d.pen.Flow(Flow{ID: n.flow, Rule: d.m.wordOf(n.rule), Into: n.into})
+	for i := range r.from {
+		if l := &r.from[i]; l.flow != 0 && l.from == s {
+			d.pen.Flow(Flow{ID: uint64(l.flow), Rule: d.m.wordOf(l.rule)})
+		}
 	}
-	d.flowList = list
 }

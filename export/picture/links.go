@@ -45,8 +45,16 @@ func codeOf(table string) tableCode {
 type link struct {
 	src, dst   correlate.ID
 	next       uint32 // number of the link to dst before
+	nextFrom   uint32 // number of the link from src before
 	srcT, dstT tableCode
-	rule, conf uint8 // in words
+	rule, conf uint8  // in words
+	from, to   slot   // the ends of its arrow
+	flow       uint32 // number of its arrow; 0: it has none
+}
+
+// ends are the last links of a row.
+type ends struct {
+	to, from uint32 // their numbers
 }
 
 // addLink keeps a link if a flow or an argument comes of it. Links that a
@@ -63,20 +71,47 @@ func (m *model) addLink(r *correlate.Link) {
 	}
 	l.rule, l.conf = m.word(r.Rule), m.word(r.Confidence)
 	n := m.links.n + 1
-	h := m.linkHead[l.dstT].put(l.dst)
-	l.next, *h = *h, n
+	h := m.linkEnds[l.dstT].put(l.dst)
+	l.next, h.to = h.to, n
+	if m.mayFlow(&l) {
+		h = m.linkEnds[l.srcT].put(l.src)
+		l.nextFrom, h.from = h.from, n
+	}
 	m.links.add(l)
 }
 
 // linksTo returns the links to a row, in order. They are valid until the next call.
 func (m *model) linksTo(t tableCode, id correlate.ID) []link {
-	list := m.linkList[:0]
-	for i := m.linkHead[t].get(id); i != 0; {
-		l := m.links.value(i)
-		list = append(list, l)
-		i = l.next
+	return m.linksOf(t, id).to
+}
+
+// rowLinks are the links of a row, in order.
+type rowLinks struct {
+	to, from []link
+}
+
+// linksOf returns the links of a row. They are valid until the next call.
+func (m *model) linksOf(t tableCode, id correlate.ID) *rowLinks {
+	r := &m.rowLinks
+	r.to, r.from = r.to[:0], r.from[:0]
+	h := m.linkEnds[t].get(id)
+	for n := h.to; n != 0; {
+		l := m.links.value(n)
+		r.to = append(r.to, l)
+		n = l.next
 	}
-	slices.Reverse(list)
-	m.linkList = list
-	return list
+	for n := h.from; n != 0; {
+		l := m.links.value(n)
+		r.from = append(r.from, l)
+		n = l.nextFrom
+	}
+	reverse(r.to)
+	reverse(r.from)
+	return r
+}
+
+func reverse[T any](s []T) {
+	if len(s) > 1 {
+		slices.Reverse(s)
+	}
 }

@@ -3,6 +3,7 @@ package picture
 import (
 	"math"
 	"strings"
+	"unsafe"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/record/event"
@@ -239,13 +240,6 @@ const (
 	numSlots
 )
 
-type flowNode struct {
-	flow uint64
-	next uint32
-	rule uint8 // in words
-	into bool  // the slice is the target
-}
-
 // model is what is known of the trace.
 type model struct {
 	procs    map[procKey]*Process
@@ -264,16 +258,19 @@ type model struct {
 	waits      table[waitInfo]
 	activities table[span]
 
-	links    list[link]
-	linkHead [numTabs]table[uint32] // number of the last link to a row
-	linkList []link                 // reused
-	words    []string
-	wordIDs  map[string]uint8
-	reasons  [numTabs]table[uint8] // unmatched_reason, index in words
+	links      list[link]
+	linkEnds   [numTabs]table[ends]
+	rowLinks   rowLinks // reused
+	flows      uint32
+	ioctlsWait bool // some ioctl waits for a job
+	words      []string
+	wordIDs    map[string]uint8
+	wordCache  [64]recentWord
+	reasons    [numTabs]table[uint8] // unmatched_reason, index in words
 
-	flows    uint64
-	nodes    list[flowNode]
-	flowHead [numSlots]table[uint32] // number of the last node of a slice
+	symbols symbols
+	sizes   [256]dimsSlot
+	buf     []byte
 
 	clip     clip
 	min, max int64 // of the times of all rows
@@ -316,29 +313,40 @@ func newModel(budget int64, dir string) *model {
 	m.waits.init(&m.pages)
 	m.activities.init(&m.pages)
 	m.links.init(&m.pages)
-	m.nodes.init(&m.pages)
-	for i := range m.linkHead {
-		m.linkHead[i].init(&m.pages)
+	for i := range m.linkEnds {
+		m.linkEnds[i].init(&m.pages)
 		m.reasons[i].init(&m.pages)
 	}
-	for i := range m.flowHead {
-		m.flowHead[i].init(&m.pages)
-	}
+	m.symbols.init(&m.pages)
 	return m
 }
 
 // word interns rules, confidences and reasons: a closed set of names.
 func (m *model) word(s string) uint8 {
-	if i, ok := m.wordIDs[s]; ok {
-		return i
-	}
-	if len(m.words) > math.MaxUint8 {
+	if s == "" {
 		return 0
 	}
-	i := uint8(len(m.words))
-	m.words = append(m.words, s)
-	m.wordIDs[s] = i
+	c := &m.wordCache[addressHash(s)%uint64(len(m.wordCache))]
+	if len(c.text) == len(s) && unsafe.StringData(c.text) == unsafe.StringData(s) {
+		return c.n
+	}
+	i, ok := m.wordIDs[s]
+	if !ok {
+		if len(m.words) > math.MaxUint8 {
+			return 0
+		}
+		i = uint8(len(m.words))
+		m.words = append(m.words, s)
+		m.wordIDs[s] = i
+	}
+	*c = recentWord{s, i}
 	return i
+}
+
+// recentWord is a word as rows hold it, known by its address.
+type recentWord struct {
+	text string
+	n    uint8
 }
 
 // process returns the process of a row, or nil if neither row id nor pid is known.

@@ -213,5 +213,9 @@ func (l *list[T]) add(v T) uint32 {
 	return l.n
 }
 
+// at returns the place of an id's value, valid until the next call of any
+// table of these pages.
+func (l *list[T]) at(id uint32) *T { return l.put(correlate.ID(id)) }
+
 // value returns the value of an id.
 func (l *list[T]) value(id uint32) T { return l.get(correlate.ID(id)) }

@@ -283,8 +283,8 @@ func (d *drawer) planProcs() {
 
 // planLanes gives each job its lane, in order of queued.
 func (d *drawer) planLanes() error {
-	return d.rows.jobs.Each(func(r *correlate.Job) error {
-		j := d.m.jobs.put(r.ID)
+	return d.rows.jobs.Each(func(r *jobRow) error {
+		j := d.m.jobs.put(r.id)
 		ring := d.m.ringOf(j)
 		if j.queued == never || ring == nil {
 			return d.m.pages.err

@@ -15,10 +15,10 @@ const forever = math.MaxInt64
 type rowSorters struct {
 	budget     int64
 	all        []spillable
-	apis       *export.Sorter[correlate.APICall]
-	ioctls     *export.Sorter[correlate.Ioctl]
-	waits      *export.Sorter[correlate.FenceWait]
-	jobs       *export.Sorter[correlate.Job]
+	apis       *export.Sorter[apiRow]
+	ioctls     *export.Sorter[ioctlRow]
+	waits      *export.Sorter[waitRow]
+	jobs       *export.Sorter[jobRow]
 	activities *export.Sorter[correlate.GPUActivity]
 	slices     *export.Sorter[correlate.Slice]
 	gaps       *export.Sorter[correlate.IdleGap]
@@ -79,22 +79,10 @@ func rowSpan(start, end correlate.OptTime, kind string) (s, e int64, ok bool) {
 
 func newRowSorters(budget int64, dir string, c *clip) *rowSorters {
 	s := &rowSorters{budget: budget}
-	s.apis = sorterOf(s, dir, func(r *correlate.APICall) (int64, int64, int64, int64) {
-		b, e, _ := c.api(r)
-		return b, e, r.Depth, int64(r.ID)
-	})
-	s.ioctls = sorterOf(s, dir, func(r *correlate.Ioctl) (int64, int64, int64, int64) {
-		b, e, _ := c.ioctl(r)
-		return b, e, 0, int64(r.ID)
-	})
-	s.waits = sorterOf(s, dir, func(r *correlate.FenceWait) (int64, int64, int64, int64) {
-		b, e, _ := c.wait(r)
-		return b, e, 0, int64(r.ID)
-	})
-	s.jobs = sorterOf(s, dir, func(r *correlate.Job) (int64, int64, int64, int64) {
-		b, _ := c.job(r)
-		return b, 0, 0, int64(r.ID)
-	})
+	s.apis = sorterBy(s, dir, func(a, b *apiRow) int { return a.compare(&b.when) })
+	s.ioctls = sorterBy(s, dir, func(a, b *ioctlRow) int { return a.compare(&b.when) })
+	s.waits = sorterBy(s, dir, func(a, b *waitRow) int { return a.compare(&b.when) })
+	s.jobs = sorterBy(s, dir, func(a, b *jobRow) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
 	s.activities = sorterOf(s, dir, func(r *correlate.GPUActivity) (int64, int64, int64, int64) {
 		b, e, _ := c.activity(r)
 		return b, e, 0, int64(r.ID)
@@ -132,14 +120,17 @@ func newRowSorters(budget int64, dir string, c *clip) *rowSorters {
 	s.logs = sorterOf(s, dir, func(r *correlate.LogLine) (int64, int64, int64, int64) {
 		return timeOf(r.TSNS), 0, 0, 0
 	})
-	s.cpus = export.NewSorter(compareCPU, budget, dir)
-	s.settle = export.NewSorter(compareSettling, budget, dir)
-	s.all = append(s.all, s.cpus, s.settle)
+	s.cpus = sorterBy(s, dir, compareCPU)
+	s.settle = sorterBy(s, dir, compareSettling)
 	return s
 }
 
 func sorterOf[T any](s *rowSorters, dir string, span func(*T) (start, end, depth, id int64)) *export.Sorter[T] {
-	t := export.NewSorter(byTime(span), s.budget, dir)
+	return sorterBy(s, dir, byTime(span))
+}
+
+func sorterBy[T any](s *rowSorters, dir string, compare func(a, b *T) int) *export.Sorter[T] {
+	t := export.NewSorter(compare, s.budget, dir)
 	s.all = append(s.all, t)
 	return t
 }

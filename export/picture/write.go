@@ -194,44 +194,58 @@ func (m *model) instant(at correlate.OptTime) bool {
 // push gives a row to its sorter, or counts that it has no time.
 func push[T any](pic *Picture, to *export.Sorter[T], row *T, ok bool) error {
 	if !ok {
-		pic.m.counters.Add(&AnomalyNoTime, 1)
-		return nil
+		return pic.noTime()
 	}
 	return to.Push(row)
 }
 
+// noTime counts a row that cannot be placed.
+func (pic *Picture) noTime() error {
+	pic.m.counters.Add(&AnomalyNoTime, 1)
+	return nil
+}
+
 func (pic *Picture) addAPI(r *correlate.APICall) error {
 	s, e, ok := pic.m.clip.api(r)
-	pic.m.seeIf(ok, s, e)
-	if ok {
-		*pic.m.apis.put(r.ID) = spanOf(s, e)
-		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
+	if !ok {
+		return pic.noTime()
 	}
-	return push(pic, pic.rows.apis, r, ok)
+	pic.m.see(s, e)
+	*pic.m.apis.put(r.ID) = spanOf(s, e)
+	t := pic.m.thread(r.ProcessID, r.PID, r.TID)
+	t.touch(s)
+	row := pic.slimAPI(r, s, e, t)
+	return pic.rows.apis.Push(&row)
 }
 
 func (pic *Picture) addIoctl(r *correlate.Ioctl) error {
 	s, e, ok := pic.m.clip.ioctl(r)
-	pic.m.seeIf(ok, s, e)
-	if ok {
-		*pic.m.ioctls.put(r.ID) = spanOf(s, e)
-		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
+	if !ok {
+		return pic.noTime()
 	}
-	return push(pic, pic.rows.ioctls, r, ok)
+	pic.m.see(s, e)
+	*pic.m.ioctls.put(r.ID) = spanOf(s, e)
+	t := pic.m.thread(r.ProcessID, r.PID, r.TID)
+	t.touch(s)
+	row := pic.slimIoctl(r, s, e, t)
+	return pic.rows.ioctls.Push(&row)
 }
 
 func (pic *Picture) addWait(r *correlate.FenceWait) error {
 	s, e, ok := pic.m.clip.wait(r)
-	pic.m.seeIf(ok, s, e)
-	if ok {
-		i := waitInfo{start: s, ok: true}
-		if sig := timeOf(r.SignalNS); sig != never && s < sig && sig < e && e != forever {
-			i.woken = sig - s
-		}
-		*pic.m.waits.put(r.ID) = i
-		pic.m.thread(r.ProcessID, r.PID, r.TID).touch(s)
+	if !ok {
+		return pic.noTime()
 	}
-	return push(pic, pic.rows.waits, r, ok)
+	pic.m.see(s, e)
+	t := pic.m.thread(r.ProcessID, r.PID, r.TID)
+	t.touch(s)
+	row := pic.slimWait(r, s, e, t)
+	i := waitInfo{start: s, ok: true}
+	if at := row.wokenAt(); at != never {
+		i.woken = at - s
+	}
+	*pic.m.waits.put(r.ID) = i
+	return pic.rows.waits.Push(&row)
 }
 
 func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
@@ -254,7 +268,7 @@ func (pic *Picture) addJob(r *correlate.Job) error {
 		m.counters.Add(&AnomalyJobNotDrawn, 1)
 		return nil
 	default:
-		return push(pic, pic.rows.jobs, r, false)
+		return pic.noTime()
 	}
 	j := m.jobs.put(r.ID)
 	if j.flags&jobPut != 0 {
@@ -303,7 +317,8 @@ func (pic *Picture) addJob(r *correlate.Job) error {
 	if err := pic.rows.settle.Push(&settling{j.start, j.done, r.ID}); err != nil {
 		return err
 	}
-	return pic.rows.jobs.Push(r)
+	row := pic.slimJob(r, at)
+	return pic.rows.jobs.Push(&row)
 }
 
 func (m *model) addDep(r *correlate.JobDep) {
