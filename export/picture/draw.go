@@ -28,11 +28,13 @@ type drawer struct {
 	procs      []*Process
 
 	feeds        []feed
-	later        minHeap[later, *later]
-	ends         minHeap[opened, *opened]
+	later        laterHeap
+	ends         endHeap
 	seq          uint64
-	wakes        []*wake
-	free         []*openJob
+	jobs         pool[openJob]
+	wakes        pool[wake]
+	lowered      []*counter // by number, from 1
+	values       []value
 	lossL        *lanes
 	odd          *Track // anomalies
 	logs         *Track
@@ -243,15 +245,13 @@ func (d *drawer) add(c *counter, at, by int64) {
 	d.pen.Count(c.track, at, c.value)
 }
 
-// later is something that an earlier row announced.
+// later is something that an earlier row announced. It holds no pointers, since
+// a heap moves it about.
 type later struct {
-	key  key
-	op   laterOp
-	job  *openJob
-	wake *wake
-	dep  uint32   // opDependency: number in deps
-	c    *counter // opLower, opValue
-	v    float64  // opValue
+	key key
+	op  laterOp
+	ref uint32 // number of the job or wake in its pool, of a counter, or in values
+	dep uint32 // opDependency: number in deps; opLower: a second counter, or 0
 }
 
 type laterOp uint8
@@ -269,6 +269,41 @@ const (
 
 func (l *later) less(m *later) bool { return l.key.less(&m.key) }
 
+// value is a counter's value to come.
+type value struct {
+	c *counter
+	v float64
+}
+
+// pool holds what a later names by number. Numbers of what is let go are given
+// anew.
+type pool[T any] struct {
+	all  []*T
+	free []uint32
+}
+
+// take returns a place; what it held before is still in it.
+func (p *pool[T]) take() (*T, uint32) {
+	if n := len(p.free); n > 0 {
+		i := p.free[n-1]
+		p.free = p.free[:n-1]
+		return p.all[i], i
+	}
+	p.all = append(p.all, new(T))
+	return p.all[len(p.all)-1], uint32(len(p.all) - 1)
+}
+
+func (p *pool[T]) release(i uint32) { p.free = append(p.free, i) }
+
+// lower is the number by which a counter's fall is announced.
+func (d *drawer) lower(c *counter) uint32 {
+	if c.n == 0 {
+		d.lowered = append(d.lowered, c)
+		c.n = uint32(len(d.lowered))
+	}
+	return c.n
+}
+
 func (d *drawer) announce(l later) {
 	d.seq++
 	l.key.id = int64(d.seq)
@@ -278,16 +313,21 @@ func (d *drawer) announce(l later) {
 func (d *drawer) drawLater(l *later) {
 	switch l.op {
 	case opJob:
-		d.openJob(l.job)
+		d.openJob(d.jobs.all[l.ref])
 	case opRunning:
-		d.drawRunning(l.job)
+		d.drawRunning(d.jobs.all[l.ref])
 	case opStageQueue, opStageHW, opDependency:
 		d.drawStage(l)
 	case opWoken:
-		d.drawWoken(l.wake)
+		d.drawWoken(d.wakes.all[l.ref])
+		d.wakes.release(l.ref)
 	case opLower:
-		d.add(l.c, l.key.start, -1)
+		d.add(d.lowered[l.ref-1], l.key.start, -1)
+		if l.dep != 0 {
+			d.add(d.lowered[l.dep-1], l.key.start, -1)
+		}
 	case opValue:
-		d.pen.CountReal(l.c.track, l.key.start, l.v)
+		x := &d.values[l.ref]
+		d.pen.CountReal(x.c.track, l.key.start, x.v)
 	}
 }

@@ -130,8 +130,7 @@ func (d *drawer) drawIoctl(r *ioctlRow, _ *key) {
 	d.flows(links, slotIoctl)
 	d.pen.Done()
 	if w := woken; w != never && w < end {
-		d.announce(later{key: key{start: w, end: end, class: classWake}, op: opWoken,
-			wake: d.newWake(wake{thread: t, track: on, start: w, end: end, ioctl: r.id})})
+		d.announceWake(wake{thread: t, track: on, start: w, end: end, ioctl: r.id})
 	}
 }
 
@@ -193,8 +192,7 @@ func (d *drawer) drawWait(r *waitRow, _ *key) {
 	}
 	d.pen.Done()
 	if woken {
-		d.announce(later{key: key{start: at, end: end, class: classWake}, op: opWoken,
-			wake: d.newWake(wake{thread: t, track: on, start: at, end: end, r: *r})})
+		d.announceWake(wake{thread: t, track: on, start: at, end: end, r: *r})
 	}
 }
 
@@ -216,14 +214,10 @@ func (d *drawer) waitArgs(r *waitRow) {
 	}
 }
 
-func (d *drawer) newWake(k wake) *wake {
-	if n := len(d.wakes); n > 0 {
-		p := d.wakes[n-1]
-		d.wakes = d.wakes[:n-1]
-		*p = k
-		return p
-	}
-	return &k
+func (d *drawer) announceWake(k wake) {
+	p, i := d.wakes.take()
+	*p = k
+	d.announce(later{key: key{start: k.start, end: k.end, class: classWake}, op: opWoken, ref: i})
 }
 
 func (d *drawer) drawWoken(k *wake) {
@@ -250,7 +244,6 @@ func (d *drawer) drawWoken(k *wake) {
 		d.flows(links, slotWoken)
 	}
 	d.pen.Done()
-	d.wakes = append(d.wakes, k)
 }
 
 func (d *drawer) drawSlice(r *correlate.Slice, k *key) {

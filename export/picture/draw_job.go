@@ -14,25 +14,23 @@ type openJob struct {
 	j        jobInfo
 	ring     *ring
 	thread   *Thread
+	n        uint32 // in drawer.jobs
 	refs     int    // slices announced
 	what     string // what it is called
 	isKernel bool
+	links    rowLinks
 }
 
 func (d *drawer) newOpenJob(r *jobRow, j *jobInfo) *openJob {
-	var o *openJob
-	if n := len(d.free); n > 0 {
-		o, d.free = d.free[n-1], d.free[:n-1]
-	} else {
-		o = &openJob{}
-	}
-	o.r, o.j, o.ring, o.thread = *r, *j, d.m.ringOf(j), d.m.threadOf(j)
+	o, n := d.jobs.take()
+	o.n, o.r, o.j, o.ring, o.thread = n, *r, *j, d.m.ringOf(j), d.m.threadOf(j)
+	o.links.read = false
 	return o
 }
 
 func (d *drawer) release(o *openJob) {
 	if o.refs--; o.refs <= 0 {
-		d.free = append(d.free, o)
+		d.jobs.release(o.n)
 	}
 }
 
@@ -49,7 +47,7 @@ func (d *drawer) drawJob(r *jobRow, _ *key) {
 	o.refs = 1
 	o.what, o.isKernel = d.what(o)
 	if at := j.queued; j.flags&(jobQueued|jobHidden) != 0 && at > r.at {
-		d.announce(later{key: key{start: at, end: forever, class: classQueued}, op: opJob, job: o})
+		d.announce(later{key: key{start: at, end: forever, class: classQueued}, op: opJob, ref: o.n})
 		return
 	}
 	d.openJob(o)
@@ -66,7 +64,7 @@ func (d *drawer) openJob(o *openJob) {
 	}
 	if j.flags&jobRunning != 0 {
 		o.refs++
-		d.announce(later{key: key{start: j.start, end: j.end, class: classRunning}, op: opRunning, job: o})
+		d.announce(later{key: key{start: j.start, end: j.end, class: classRunning}, op: opRunning, ref: o.n})
 	}
 	d.release(o)
 }
@@ -85,10 +83,11 @@ func (d *drawer) countJob(o *openJob) {
 	}
 	if left != never {
 		left = max(left, j.queued)
-		d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: o.ring.backlog})
+		l := later{key: key{start: left, class: classRest}, op: opLower, ref: d.lower(o.ring.backlog)}
 		if inflight != nil {
-			d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: inflight})
+			l.dep = d.lower(inflight)
 		}
+		d.announce(l)
 	}
 	if j.flags&jobHidden != 0 {
 		d.add(o.ring.hidden, j.queued, 1)
@@ -96,7 +95,7 @@ func (d *drawer) countJob(o *openJob) {
 			left = j.start
 		}
 		if left != never { // else it is queued to the end
-			d.announce(later{key: key{start: left, class: classRest}, op: opLower, c: o.ring.hidden})
+			d.announce(later{key: key{start: left, class: classRest}, op: opLower, ref: d.lower(o.ring.hidden)})
 		}
 	}
 }
@@ -244,7 +243,7 @@ func (d *drawer) drawQueued(o *openJob) {
 		d.argLostEnd(j, r)
 		d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.id))
 	}
-	links := d.m.linksOf(tabJob, r.id)
+	links := d.jobLinks(o)
 	d.links(links.to, ioctlLink)
 	d.flows(links, slotQueued)
 	d.pen.Done()
@@ -278,11 +277,19 @@ func (d *drawer) drawRunning(o *openJob) {
 	d.argJobEnd(j)
 	d.argLostEnd(j, r)
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.id))
-	links := d.m.linksOf(tabJob, r.id)
+	links := d.jobLinks(o)
 	d.links(links.to, jobLink)
 	d.flows(links, slotRunning)
 	d.pen.Done()
 	d.release(o)
+}
+
+// jobLinks are the links of a job, read once for its two slices.
+func (d *drawer) jobLinks(o *openJob) *rowLinks {
+	if !o.links.read {
+		d.m.readLinks(&o.links, tabJob, o.r.id)
+	}
+	return &o.links
 }
 
 // announceStages cuts job.queued into stages without holes: before run, what a
@@ -345,11 +352,11 @@ func (d *drawer) stage(o *openJob, op laterOp, start, end int64, dep uint32) {
 		return
 	}
 	o.refs++
-	d.announce(later{key: key{start: start, end: end, class: classQueued}, op: op, job: o, dep: dep})
+	d.announce(later{key: key{start: start, end: end, class: classQueued}, op: op, ref: o.n, dep: dep})
 }
 
 func (d *drawer) drawStage(l *later) {
-	o := l.job
+	o := d.jobs.all[l.ref]
 	d.begin(o.ring.queued.track(int(o.j.lane)), l.key.start, l.key.end)
 	switch l.op {
 	case opStageQueue:
@@ -389,21 +396,21 @@ func (d *drawer) dependency(x *dep) {
 }
 
 // The links that slices show: their predecessors, by name.
-func apiLink(_ *model, l *link) (Arg, bool)   { return argAPI, l.srcT == tabAPI }
-func ioctlLink(_ *model, l *link) (Arg, bool) { return argIoctl, l.srcT == tabIoctl }
-func waitLink(_ *model, l *link) (Arg, bool)  { return argJob, l.srcT == tabJob }
-func resetLink(_ *model, _ *link) (Arg, bool) { return argReset, true }
+func apiLink(_ *model, l *linkEnd) (Arg, bool)   { return argAPI, l.table == tabAPI }
+func ioctlLink(_ *model, l *linkEnd) (Arg, bool) { return argIoctl, l.table == tabIoctl }
+func waitLink(_ *model, l *linkEnd) (Arg, bool)  { return argJob, l.table == tabJob }
+func resetLink(_ *model, _ *linkEnd) (Arg, bool) { return argReset, true }
 
 // callLink is for an ioctl that shows the job it waits for itself.
-func callLink(_ *model, l *link) (Arg, bool) {
-	if l.srcT == tabJob {
+func callLink(_ *model, l *linkEnd) (Arg, bool) {
+	if l.table == tabJob {
 		return argJob, true
 	}
-	return argAPI, l.srcT == tabAPI
+	return argAPI, l.table == tabAPI
 }
 
-func jobLink(m *model, l *link) (Arg, bool) {
-	if l.srcT == tabIoctl {
+func jobLink(m *model, l *linkEnd) (Arg, bool) {
+	if l.table == tabIoctl {
 		return argIoctl, true
 	}
 	switch m.words[l.rule] {
@@ -419,7 +426,7 @@ func jobLink(m *model, l *link) (Arg, bool) {
 
 // links writes the dictionary of the links to a row that pick names. Of
 // several with one name the first is written.
-func (d *drawer) links(list []link, pick func(*model, *link) (Arg, bool)) {
+func (d *drawer) links(list []linkEnd, pick func(*model, *linkEnd) (Arg, bool)) {
 	var seen [2]uint64 // by argument
 	any := false
 	for i := range list {

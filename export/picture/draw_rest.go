@@ -201,7 +201,7 @@ func (d *drawer) drawReset(r *correlate.Reset, k *key) {
 	d.pen.Str(argDevice, v.arg)
 	d.pen.Str(argHWFence, r.HWFence)
 	d.pen.Text(argLog, r.Log)
-	d.links(d.m.linksTo(tabReset, r.ID), resetLink)
+	d.links(d.m.linksOf(tabReset, r.ID).to, resetLink)
 	d.pen.Done()
 }
 
@@ -303,7 +303,8 @@ func (d *drawer) utilisation(v *Device) {
 	at := d.start
 	value := func(x float64) {
 		if x != last {
-			d.announce(later{key: key{start: at, class: classRest}, op: opValue, c: c, v: x})
+			d.values = append(d.values, value{c, x})
+			d.announce(later{key: key{start: at, class: classRest}, op: opValue, ref: uint32(len(d.values) - 1)})
 			last = x
 		}
 	}

@@ -182,12 +182,12 @@ func (m *model) ioctlWaitEnd(id correlate.ID) end {
 // flows writes the ends of arrows that a slice of a row is.
 func (d *drawer) flows(r *rowLinks, s slot) {
 	for i := range r.to {
-		if l := &r.to[i]; l.flow != 0 && l.to == s {
+		if l := &r.to[i]; l.flow != 0 && l.slot == s {
 			d.pen.Flow(Flow{ID: uint64(l.flow), Rule: d.m.wordOf(l.rule), Into: true})
 		}
 	}
 	for i := range r.from {
-		if l := &r.from[i]; l.flow != 0 && l.from == s {
+		if l := &r.from[i]; l.slot == s {
 			d.pen.Flow(Flow{ID: uint64(l.flow), Rule: d.m.wordOf(l.rule)})
 		}
 	}

@@ -80,34 +80,45 @@ func (m *model) addLink(r *correlate.Link) {
 	m.links.add(l)
 }
 
-// linksTo returns the links to a row, in order. They are valid until the next call.
-func (m *model) linksTo(t tableCode, id correlate.ID) []link {
-	return m.linksOf(t, id).to
+// linkEnd is what a slice shows of a link of its row.
+type linkEnd struct {
+	id         correlate.ID // of the row at the other end
+	flow       uint32       // number of its arrow; 0: it has none
+	table      tableCode    // of the row at the other end
+	slot       slot         // of the slice that the arrow touches, of this row
+	rule, conf uint8        // in words
 }
 
 // rowLinks are the links of a row, in order.
 type rowLinks struct {
-	to, from []link
+	to, from []linkEnd
+	read     bool
 }
 
 // linksOf returns the links of a row. They are valid until the next call.
 func (m *model) linksOf(t tableCode, id correlate.ID) *rowLinks {
-	r := &m.rowLinks
-	r.to, r.from = r.to[:0], r.from[:0]
+	m.readLinks(&m.rowLinks, t, id)
+	return &m.rowLinks
+}
+
+// readLinks reads the links of a row into r. They come last first.
+func (m *model) readLinks(r *rowLinks, t tableCode, id correlate.ID) {
+	r.to, r.from, r.read = r.to[:0], r.from[:0], true
 	h := m.linkEnds[t].get(id)
 	for n := h.to; n != 0; {
-		l := m.links.value(n)
-		r.to = append(r.to, l)
+		l := m.links.look(n)
+		r.to = append(r.to, linkEnd{l.src, l.flow, l.srcT, l.to, l.rule, l.conf})
 		n = l.next
 	}
 	for n := h.from; n != 0; {
-		l := m.links.value(n)
-		r.from = append(r.from, l)
+		l := m.links.look(n)
+		if l.flow != 0 {
+			r.from = append(r.from, linkEnd{l.dst, l.flow, l.dstT, l.from, l.rule, l.conf})
+		}
 		n = l.nextFrom
 	}
 	reverse(r.to)
 	reverse(r.from)
-	return r
 }
 
 func reverse[T any](s []T) {

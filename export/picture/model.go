@@ -144,7 +144,8 @@ type ring struct {
 type counter struct {
 	track *Track
 	value int64
-	begun bool // a value is drawn
+	n     uint32 // in drawer.lowered; 0: it is not there
+	begun bool   // a value is drawn
 }
 
 // Flags of a job.

@@ -217,5 +217,12 @@ func (l *list[T]) add(v T) uint32 {
 // table of these pages.
 func (l *list[T]) at(id uint32) *T { return l.put(correlate.ID(id)) }
 
+// look returns the place of an id's value for reading; it was added. It is valid
+// until the next call of any table of these pages.
+func (l *list[T]) look(id uint32) *T {
+	p := l.page(correlate.ID(id)>>l.shift, true)
+	return l.slot(p, correlate.ID(id))
+}
+
 // value returns the value of an id.
 func (l *list[T]) value(id uint32) T { return l.get(correlate.ID(id)) }

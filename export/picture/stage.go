@@ -42,11 +42,11 @@ func (d *drawer) planStages() error {
 		if !p.Stages(d.m.device(r.DeviceID)) {
 			return nil
 		}
-		list := d.m.linksTo(tabActivity, r.ID)
+		list := d.m.linksOf(tabActivity, r.ID).to
 		for i := range list {
 			l := &list[i]
-			if _, _, ok := d.m.flowEnds(l); ok && l.srcT == tabAPI {
-				h := d.submitHead.put(l.src)
+			if l.flow != 0 && l.table == tabAPI {
+				h := d.submitHead.put(l.id)
 				next := *h
 				*h = d.submitted.n + 1
 				d.submitted.add(submitted{r.ID, next})
