@@ -81,6 +81,7 @@ type pen struct {
 	strs     table
 	nextCat  uint64
 	nextArg  uint64
+	links    [128]linkBytes
 	interned int // strings held
 	bytes    int // their bytes
 	fresh    bool
@@ -106,6 +107,7 @@ func (w *pen) forget() {
 	clear(w.cats[:])
 	clear(w.args[:])
 	clear(w.words[:])
+	clear(w.links[:])
 	w.catNames.forget()
 	w.names.forget()
 	w.strs.forget()
@@ -366,11 +368,22 @@ func (w *pen) wordID(x picture.Word) uint64 {
 func (w *pen) LinksBegin() { w.dict = appendUint(w.dict[:0], 1, w.argID(picture.ArgLinks)) }
 
 func (w *pen) Link(key picture.Arg, rule, confidence picture.Word) {
-	b := appendUint(w.sub[:0], 1, w.argID(key))
-	b = w.linkPart(b, picture.ArgRule, rule)
-	b = w.linkPart(b, picture.ArgConfidence, confidence)
-	w.sub = b
-	w.dict = appendBytes(w.dict, 11, b)
+	c := &w.links[(uint(key)*5+uint(rule.N)*3+uint(confidence.N))%uint(len(w.links))]
+	if len(c.body) == 0 || c.key != key || c.rule != rule.N || c.confidence != confidence.N {
+		b := appendUint(c.body[:0], 1, w.argID(key))
+		b = w.linkPart(b, picture.ArgRule, rule)
+		b = w.linkPart(b, picture.ArgConfidence, confidence)
+		*c = linkBytes{key, rule.N, confidence.N, b}
+	}
+	w.dict = appendBytes(w.dict, 11, c.body)
+}
+
+// linkBytes is an entry of `links` as it was written: there are few, and all of
+// its strings are interned.
+type linkBytes struct {
+	key              picture.Arg
+	rule, confidence uint8
+	body             []byte
 }
 
 func (w *pen) linkPart(b []byte, a picture.Arg, v picture.Word) []byte {

@@ -35,6 +35,7 @@ type drawer struct {
 	wakes        pool[wake]
 	lowered      []*counter // by number, from 1
 	values       []value
+	devArgs      [16]devArg
 	lossL        *lanes
 	odd          *Track // anomalies
 	logs         *Track

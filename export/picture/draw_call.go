@@ -110,8 +110,7 @@ func (d *drawer) drawIoctl(r *ioctlRow, _ *key) {
 	} else {
 		d.argSymbol(argDevice, r.driver)
 	}
-	d.buf = appendCmd(d.buf[:0], r.cmd)
-	d.pen.Bytes(argCmd, d.buf)
+	d.argSymbol(argCmd, r.text)
 	d.argSymbol(argRole, r.role)
 	d.argIf(argResult, r.marks.has(hasResult), r.result)
 	d.argIf(argErrno, r.marks.has(hasErrno), r.errno)
@@ -145,10 +144,23 @@ func appendCmd(b []byte, cmd uint64) []byte {
 }
 
 func (d *drawer) deviceArg(id correlate.ID) string {
-	if v := d.m.devices[id]; v != nil && id != 0 {
-		return v.arg
+	if id == 0 {
+		return ""
 	}
-	return ""
+	c := &d.devArgs[uint64(id)%uint64(len(d.devArgs))]
+	if c.id != id {
+		*c = devArg{id: id}
+		if v := d.m.devices[id]; v != nil {
+			c.arg = v.arg
+		}
+	}
+	return c.arg
+}
+
+// devArg is how a device is named, found before.
+type devArg struct {
+	id  correlate.ID
+	arg string
 }
 
 // wake is a `woken` to come.

@@ -248,7 +248,9 @@ type model struct {
 	cache    [256]threadSlot
 	devices  map[correlate.ID]*Device
 	rings    map[ringKey]*ring
-	ringList []*ring // in order of coming
+	ringList []*ring   // in order of coming
+	lastRing [64]*ring // found before
+	lastDev  [16]*Device
 
 	pages      pages
 	jobs       table[jobInfo]
@@ -271,6 +273,7 @@ type model struct {
 
 	symbols symbols
 	sizes   [256]dimsSlot
+	cmds    [64]cmdSlot
 	buf     []byte
 
 	clip     clip
@@ -428,6 +431,10 @@ func (p *Process) touch(at int64) {
 }
 
 func (m *model) device(id correlate.ID) *Device {
+	c := &m.lastDev[uint64(id)%uint64(len(m.lastDev))]
+	if *c != nil && (*c).Row.ID == id {
+		return *c
+	}
 	d := m.devices[id]
 	if d == nil && len(m.devices) >= maxDevices {
 		m.counters.Add(&AnomalyDevicesGrouped, 1)
@@ -439,10 +446,19 @@ func (m *model) device(id correlate.ID) *Device {
 		d.Row.ID = id
 		m.devices[id] = d
 	}
+	*c = d
 	return d
 }
 
 func (m *model) ring(dev correlate.ID, name string) *ring {
+	c := &m.lastRing[(addressHash(name)+uint64(dev))%uint64(len(m.lastRing))]
+	if r := *c; r == nil || r.device.Row.ID != dev || r.name != name {
+		*c = m.findRing(dev, name)
+	}
+	return *c
+}
+
+func (m *model) findRing(dev correlate.ID, name string) *ring {
 	k := ringKey{dev, name}
 	r := m.rings[k]
 	shared := r == nil && len(m.rings) >= maxRings

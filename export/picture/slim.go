@@ -93,7 +93,7 @@ type ioctlRow struct {
 	cmd           uint64
 	result, errno int64
 	name, role    symbol
-	driver        symbol
+	driver, text  symbol // text is cmd as it is shown
 	marks         marks
 	ending        ending
 }
@@ -193,7 +193,7 @@ func (pic *Picture) slimIoctl(r *correlate.Ioctl, start, end int64, t *Thread) i
 	m := pic.m
 	return ioctlRow{
 		when: when{start, end, r.ID, 0, t.number()}, device: r.DeviceID, api: r.APICallID, cmd: r.Cmd,
-		name: m.symbols.of(r.Name), role: m.symbols.of(r.Role), driver: m.symbols.of(r.Driver),
+		name: m.symbols.of(r.Name), role: m.symbols.of(r.Role), driver: m.symbols.of(r.Driver), text: m.cmdText(r.Cmd),
 		result: r.Result.V, errno: r.Errno.V, ending: endingOf(r.EndKind),
 		marks: known(r.Result.OK, hasResult) | known(r.Errno.OK, hasErrno) | known(r.StartNS.OK, hasStart) | m.clip.clipped(r.StartNS, r.EndNS),
 	}
@@ -246,6 +246,22 @@ func (m *model) dims(x, y, z correlate.OptUint) symbol {
 		b := appendDims(m.buf[:0], x, y, z)
 		m.buf = b
 		*c = dimsSlot{x, y, z, m.symbols.of(string(b))}
+	}
+	return c.text
+}
+
+// cmdSlot is a request number whose text is remembered.
+type cmdSlot struct {
+	cmd  uint64
+	text symbol
+}
+
+// cmdText returns a request number as "0xc0306440".
+func (m *model) cmdText(cmd uint64) symbol {
+	c := &m.cmds[(cmd^cmd>>8)%uint64(len(m.cmds))]
+	if c.text == 0 || c.cmd != cmd {
+		m.buf = appendCmd(m.buf[:0], cmd)
+		*c = cmdSlot{cmd, m.symbols.of(string(m.buf))}
 	}
 	return c.text
 }
