@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -49,16 +50,38 @@ var kernels = func() (k []string) {
 	return k
 }()
 
-// BenchmarkExport writes traces of 50,000 jobs: 350,000 slices. slices/cpu-s
+// profiled makes the rows of n launches as a profiler tells them: each an
+// operator's slice, the API call in it, and a kernel that the call launched.
+func profiled(rows *correlate.Rows, id, n int64) {
+	rows.Reset()
+	for i := id; i < id+n; i++ {
+		r, t := correlate.ID(i), i*10_000
+		pid, kernel := num(i%4+10), kernels[i%int64(len(kernels))]
+		rows.Slices = append(rows.Slices, correlate.Slice{ID: r, ProcessID: correlate.ID(i%4 + 1), PID: pid, TID: pid, Category: "cpu_op", Name: "aten::mm",
+			StartNS: at(t), EndNS: at(t + 9000), DurNS: num(9000), Args: `{"Sequence number":1234,"Fwd thread id":0}`})
+		rows.APICalls = append(rows.APICalls, correlate.APICall{ID: r, ProcessID: correlate.ID(i%4 + 1), PID: pid, TID: pid, API: "cuda_runtime", Name: "cudaLaunchKernel",
+			StartNS: at(t + 100), EndNS: at(t + 8000), EndKind: "returned", CorrelationID: num(i)})
+		rows.GPUActivities = append(rows.GPUActivities, correlate.GPUActivity{ID: r, ProcessID: correlate.ID(i%4 + 1), PID: pid, DeviceID: 1, Kind: "kernel", Name: kernel,
+			Context: unum(1), Stream: unum(7), StartNS: at(t + 1000), EndNS: at(t + 9500), DurNS: num(8500), CorrelationID: num(i), APICallID: r,
+			GridX: unum(432), GridY: unum(1), GridZ: unum(1), BlockX: unum(128), BlockY: unum(1), BlockZ: unum(1)})
+		rows.Links = append(rows.Links, correlate.Link{SrcTable: "api_calls", SrcID: r, DstTable: "gpu_activities", DstID: r, Rule: "api-activity", Confidence: "exact"})
+	}
+}
+
+// BenchmarkExport writes traces of 50,000 jobs (350,000 slices), and of 100,000
+// launches (300,000 slices). slices/cpu-s
 // counts the CPU time of the process from New to End without that of making the
 // rows; collecting garbage is in it.
 func BenchmarkExport(b *testing.B) {
-	const jobs = 50_000
-	for _, suffix := range []string{".pftrace", ".pftrace.gz"} {
-		b.Run(suffix[1:], func(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		make func(rows *correlate.Rows, id, n int64)
+		n    int64
+	}{{"x.pftrace", batch, 50_000}, {"x.pftrace.gz", batch, 50_000}, {"launches.pftrace", profiled, 100_000}, {"launches.pftrace.gz", profiled, 100_000}} {
+		b.Run(strings.TrimPrefix(c.name, "x."), func(b *testing.B) {
 			b.ReportAllocs()
 			var slices, size int64
-			path := filepath.Join(b.TempDir(), "x"+suffix)
+			path := filepath.Join(b.TempDir(), c.name)
 			rows := &correlate.Rows{}
 			var cpu time.Duration
 			var st os.FileInfo
@@ -68,15 +91,15 @@ func BenchmarkExport(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for id := int64(1); id <= jobs; id += 500 {
+				for id := int64(1); id <= c.n; id += 500 {
 					cpu += cpuTime(b)
-					batch(rows, id, 500)
+					c.make(rows, id, 500)
 					cpu -= cpuTime(b)
 					if err := w.Write(rows); err != nil {
 						b.Fatal(err)
 					}
 				}
-				if err := w.End(summary(0, (jobs+1)*10_000)); err != nil {
+				if err := w.End(summary(0, (c.n+1)*10_000)); err != nil {
 					b.Fatal(err)
 				}
 				cpu += cpuTime(b)

@@ -91,18 +91,16 @@ func (c *clip) jobTimes(j *jobInfo) {
 
 // argClip says which ends of a slice were cut.
 func (d *drawer) argClip(start, end correlate.OptTime) {
-	c := &d.m.clip
-	before, after := start.OK && int64(start.V) < c.from, end.OK && int64(end.V) > c.to
-	d.argCut(before, after)
+	d.argCut(d.m.clip.clipped(start, end))
 }
 
-func (d *drawer) argCut(before, after bool) {
-	switch {
-	case before && after:
+func (d *drawer) argCut(m marks) {
+	switch m & (cutStart | cutEnd) {
+	case cutStart | cutEnd:
 		d.pen.Str(argClipped, "both")
-	case before:
+	case cutStart:
 		d.pen.Str(argClipped, "start")
-	case after:
+	case cutEnd:
 		d.pen.Str(argClipped, "end")
 	}
 }

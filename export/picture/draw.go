@@ -44,14 +44,15 @@ type drawer struct {
 	loose        map[*Device]*streams // activities without a process
 	lone         *lanes               // rows without thread and process
 	plain        map[string]*Track
-	tracks       map[string]*lanes
+	tracks       map[namedTrack]*lanes
 	shorts       map[string]string // short kernel names
 	shortSymbols []string          // the same by symbol
 	depList      []dep
 	counted      map[countedIn]bool
 	inflights    []*counter // in the order in which jobs need them
 	launches     *export.Sorter[launch]
-	kinds        map[string]string // categories of activities
+	kinds        map[symbol]string // categories of activities
+	lastStreams  lastStreams
 	buf          []byte
 	slices       int64
 	stages       StagePen // nil unless render stages are asked for
@@ -97,7 +98,7 @@ func (a *key) less(b *key) bool {
 
 func newDrawer(o *Picture, pen Pen, sum *correlate.Summary) *drawer {
 	d := &drawer{m: o.m, rows: o.rows, sum: sum, o: o, pen: pen,
-		plain: map[string]*Track{}, tracks: map[string]*lanes{}, shorts: map[string]string{}, kinds: map[string]string{}, counted: map[countedIn]bool{}}
+		plain: map[string]*Track{}, tracks: map[namedTrack]*lanes{}, shorts: map[string]string{}, kinds: map[symbol]string{}, counted: map[countedIn]bool{}}
 	d.start, d.end = int64(sum.Start), int64(sum.End)
 	if !sum.Start.Known() || !sum.End.Known() || isFar(d.start) || isFar(d.end) {
 		d.start, d.end = max(o.m.min, 0), max(o.m.max, 0)

@@ -1,8 +1,6 @@
 package picture
 
 import (
-	"fmt"
-
 	"github.com/gpurec/gpurec/correlate"
 )
 
@@ -62,13 +60,13 @@ func (d *drawer) drawAPI(r *apiRow, _ *key) {
 	if r.marks.has(hasStream) {
 		d.pen.Uint(argStream, r.stream)
 	}
-	d.argSymbol(argGrid, r.grid)
-	d.argSymbol(argBlock, r.block)
+	d.argDims(argGrid, r.grid)
+	d.argDims(argBlock, r.block)
 	if r.marks.has(hasBytes) {
 		d.pen.Uint(argBytes, r.bytes)
 	}
 	d.argIf(argCorrelationID, r.marks.has(hasCorrelation), r.correlation)
-	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	d.argCut(r.marks)
 	if d.stages != nil {
 		d.stages.Submits(s.text(r.api), d.submits(r.id))
 	}
@@ -90,8 +88,12 @@ func (d *drawer) argSymbol(a Arg, n symbol) {
 	}
 }
 
-// argDim writes a grid or block as "432,1,1".
-func (d *drawer) argDim(a Arg, x, y, z correlate.OptUint) { d.argSymbol(a, d.m.dims(x, y, z)) }
+// argDims writes a grid or block.
+func (d *drawer) argDims(a Arg, n uint32) {
+	if n != 0 {
+		d.argSymbol(a, d.m.dimsAt(n).text)
+	}
+}
 
 func (d *drawer) drawIoctl(r *ioctlRow, _ *key) {
 	t := d.m.threadAt(r.thread)
@@ -114,7 +116,7 @@ func (d *drawer) drawIoctl(r *ioctlRow, _ *key) {
 	d.argSymbol(argRole, r.role)
 	d.argIf(argResult, r.marks.has(hasResult), r.result)
 	d.argIf(argErrno, r.marks.has(hasErrno), r.errno)
-	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	d.argCut(r.marks)
 	if d.m.apis.get(r.api).ok() {
 		d.pen.Int(argAPICallID, int64(r.api))
 	}
@@ -186,7 +188,7 @@ func (d *drawer) drawWait(r *waitRow, _ *key) {
 	d.waitArgs(r)
 	d.argIf(argWaitNS, r.marks.has(hasWait), r.wait)
 	d.argIf(argWakeNS, r.marks.has(hasWake), r.wake)
-	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	d.argCut(r.marks)
 	if r.signal != never && r.signal <= r.start {
 		d.pen.True(argAlreadySignalled)
 	}
@@ -250,7 +252,7 @@ func (d *drawer) drawWoken(k *wake) {
 		r := &k.r
 		d.waitArgs(r)
 		d.argIf(argWakeNS, r.marks.has(hasWake), r.wake)
-		d.argCut(r.cutWake.has(cutStart), r.cutWake.has(cutEnd))
+		d.argCut(r.cutWake)
 		links := d.m.linksOf(tabWait, r.id)
 		d.links(links.to, waitLink)
 		d.flows(links, slotWoken)
@@ -258,43 +260,48 @@ func (d *drawer) drawWoken(k *wake) {
 	d.pen.Done()
 }
 
-func (d *drawer) drawSlice(r *correlate.Slice, k *key) {
-	t := d.m.thread(r.ProcessID, r.PID, r.TID)
-	end := d.clip(k.start, k.end)
+func (d *drawer) drawSlice(r *sliceRow, _ *key) {
+	t := d.m.threadAt(r.thread)
+	end := d.clip(r.start, r.end)
 	overlaps := false
-	if r.Track == "" {
-		_, overlaps = d.beginThread(t, k.start, end)
+	if r.track == 0 {
+		_, overlaps = d.beginThread(t, r.start, end)
 	} else {
-		l := d.named(r.ProcessID, r.PID, r.DeviceID, r.Track)
-		d.begin(l.track(l.take(k.start, end)), k.start, end)
-		t = nil
+		l := d.named(d.m.processAt(r.process), r.device, d.m.symbols.text(r.track))
+		d.begin(l.track(l.take(r.start, end)), r.start, end)
 	}
-	d.pen.Name(firstOf(r.Name, "unnamed"))
-	d.pen.CategoryText(firstOf(r.Category, "slice"))
-	d.pen.Int(argSliceID, int64(r.ID))
-	d.pen.Text(argArgs, r.Args)
-	d.argClip(r.StartNS, r.EndNS)
+	d.pen.Name(d.m.symbols.text(r.name))
+	d.pen.CategoryText(d.m.symbols.text(r.category))
+	d.pen.Int(argSliceID, int64(r.id))
+	d.pen.Text(argArgs, r.args)
+	d.argCut(r.marks)
 	how := ""
-	if k.end == forever {
+	if r.end == forever {
 		how = "after_stop"
 	}
-	d.callTail(t, how, "", overlaps, !r.StartNS.OK)
+	d.callTail(t, how, "", overlaps, !r.marks.has(hasStart))
 	d.pen.Done()
 }
 
+// namedTrack is a track that the source names, below its process or device.
+type namedTrack struct {
+	process *Process
+	device  correlate.ID
+	name    string
+}
+
 // named returns the lanes of a track that the source names.
-func (d *drawer) named(id correlate.ID, pid correlate.OptInt, dev correlate.ID, name string) *lanes {
-	parent, where := (*Track)(nil), ""
-	if p := d.m.process(id, pid); p != nil {
-		parent, where = p.track, fmt.Sprintf("process/%d/%d", p.ID, p.PID)
+func (d *drawer) named(p *Process, dev correlate.ID, name string) *lanes {
+	k, parent := namedTrack{name: name}, (*Track)(nil)
+	if p != nil {
+		k.process, parent = p, p.track
 	} else if v := d.m.devices[dev]; v != nil && dev != 0 {
-		parent, where = v.track, fmt.Sprintf("gpu/%d", dev)
+		k.device, parent = dev, v.track
 	}
-	path := where + "/" + name
-	l := d.tracks[path]
+	l := d.tracks[k]
 	if l == nil {
 		l = &lanes{parent: parent, name: name, rank: 50}
-		d.tracks[path] = l
+		d.tracks[k] = l
 	}
 	return l
 }

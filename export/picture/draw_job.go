@@ -236,7 +236,7 @@ func (d *drawer) drawQueued(o *openJob) {
 	d.jobArgs(o)
 	d.argIf(argQueueDelayNS, r.marks.has(hasDelay), r.delay)
 	d.argIf(argHWQueueNS, r.marks.has(hasHWQueue), r.hwQueue)
-	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	d.argCut(r.marks)
 	if alone {
 		d.argIf(argError, r.marks.has(hasError), r.err)
 		d.argJobEnd(j)
@@ -260,7 +260,7 @@ func (d *drawer) drawRunning(o *openJob) {
 	d.argIf(argQueueDelayNS, r.marks.has(hasDelay), r.delay)
 	d.argIf(argHWQueueNS, r.marks.has(hasHWQueue), r.hwQueue)
 	d.argIf(argDeviceTimeNS, r.marks.has(hasDevice), r.deviceTime)
-	d.argCut(r.marks.has(cutStart), r.marks.has(cutEnd))
+	d.argCut(r.marks)
 	if d.m.ioctls.get(r.ioctl).ok() {
 		d.pen.Int(argIoctlID, int64(r.ioctl))
 	}

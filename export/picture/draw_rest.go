@@ -10,49 +10,60 @@ import (
 	"github.com/gpurec/gpurec/export"
 )
 
-func (d *drawer) drawActivity(r *correlate.GPUActivity, k *key) {
+func (d *drawer) drawActivity(r *activityRow, _ *key) {
 	l := d.stream(r)
-	d.begin(l.track(l.take(k.start, k.end)), k.start, k.end)
-	d.pen.Name(firstOf(d.short(r.Name), r.Kind, "activity"))
-	cat, ok := d.kinds[r.Kind]
-	if !ok {
-		cat = "gpu_activity." + firstOf(r.Kind, "other")
-		d.kinds[r.Kind] = cat
-	}
-	d.pen.CategoryText(cat)
-	d.pen.Int(argGPUActivityID, int64(r.ID))
-	d.pen.Str(argKind, r.Kind)
-	d.pen.Str(argKernelName, r.Name)
-	if v := d.m.devices[r.DeviceID]; v != nil && v.Known {
+	d.begin(l.track(l.take(r.start, r.end)), r.start, r.end)
+	d.pen.Name(d.activityName(r))
+	d.pen.CategoryText(d.activityCategory(r.kind))
+	d.pen.Int(argGPUActivityID, int64(r.id))
+	d.argSymbol(argKind, r.kind)
+	d.argSymbol(argKernelName, r.name)
+	if v := d.m.device(r.device); v.Known {
 		d.pen.Int(argDevice, v.Row.Index)
 	}
-	if r.Stream.OK {
-		d.pen.Uint(argStream, r.Stream.V)
+	if r.marks.has(hasStream) {
+		d.pen.Uint(argStream, r.stream)
 	}
-	if r.Context.OK {
-		d.pen.Uint(argContext, r.Context.V)
+	if r.marks.has(hasContext) {
+		d.pen.Uint(argContext, r.context)
 	}
-	d.argDim(argGrid, r.GridX, r.GridY, r.GridZ)
-	d.argDim(argBlock, r.BlockX, r.BlockY, r.BlockZ)
-	if r.Bytes.OK {
-		d.pen.Uint(argBytes, r.Bytes.V)
+	d.argDims(argGrid, r.grid)
+	d.argDims(argBlock, r.block)
+	if r.marks.has(hasBytes) {
+		d.pen.Uint(argBytes, r.bytes)
 	}
-	d.argDur(argCorrelationID, r.CorrelationID)
-	d.argDur(argDurNS, r.DurNS)
-	d.argClip(r.StartNS, r.EndNS)
-	links := d.m.linksOf(tabActivity, r.ID)
+	d.argIf(argCorrelationID, r.marks.has(hasCorrelation), r.correlation)
+	d.argIf(argDurNS, r.marks.has(hasDelay), r.dur)
+	d.argCut(r.marks)
+	links := d.m.linksOf(tabActivity, r.id)
 	d.links(links.to, apiLink)
-	d.pen.Str(argUnmatchedReason, d.m.reason(tabActivity, r.ID))
+	d.pen.Str(argUnmatchedReason, d.m.reason(tabActivity, r.id))
 	d.flows(links, slotActivity)
 	d.pen.Done()
-	d.renderStage(r, k.start, k.end)
+	d.renderStage(r)
 }
 
-// stream is the lanes of an activity's stream: under its process, else under
-// its device.
-func (d *drawer) stream(r *correlate.GPUActivity) *lanes {
-	v := d.m.device(r.DeviceID)
-	p := d.m.process(r.ProcessID, r.PID)
+func (d *drawer) activityName(r *activityRow) string {
+	if r.name != 0 {
+		if s := d.shortOf(r.name); s != "" {
+			return s
+		}
+	}
+	return firstOf(d.m.symbols.text(r.kind), "activity")
+}
+
+func (d *drawer) activityCategory(kind symbol) string {
+	cat, ok := d.kinds[kind]
+	if !ok {
+		cat = "gpu_activity." + firstOf(d.m.symbols.text(kind), "other")
+		d.kinds[kind] = cat
+	}
+	return cat
+}
+
+// streams are the lanes of one process on one device: under the process, or
+// under the device where there is none.
+func (d *drawer) streams(p *Process, v *Device) *streams {
 	var s *streams
 	if p == nil {
 		if d.loose == nil {
@@ -67,18 +78,35 @@ func (d *drawer) stream(r *correlate.GPUActivity) *lanes {
 		p.streams[v] = s
 	}
 	s.group.Ordered, s.group.Group = true, true
-	if !r.Stream.OK {
+	return s
+}
+
+// stream is the lanes of an activity's stream.
+func (d *drawer) stream(r *activityRow) *lanes {
+	v, p := d.m.device(r.device), d.m.processAt(r.process)
+	if v != d.lastStreams.device || p != d.lastStreams.process || d.lastStreams.s == nil {
+		d.lastStreams = lastStreams{p, v, d.streams(p, v)}
+	}
+	s := d.lastStreams.s
+	if !r.marks.has(hasStream) {
 		if s.other == nil {
 			s.other = &lanes{parent: s.group, name: "stream unknown", rank: 1 << 30}
 		}
 		return s.other
 	}
-	l := s.streams[r.Stream.V]
+	l := s.streams[r.stream]
 	if l == nil {
-		l = &lanes{parent: s.group, name: "stream " + strconv.FormatUint(r.Stream.V, 10), rank: int32(min(r.Stream.V, 1<<30-1))}
-		s.streams[r.Stream.V] = l
+		l = &lanes{parent: s.group, name: "stream " + strconv.FormatUint(r.stream, 10), rank: int32(min(r.stream, 1<<30-1))}
+		s.streams[r.stream] = l
 	}
 	return l
+}
+
+// lastStreams are those found last.
+type lastStreams struct {
+	process *Process
+	device  *Device
+	s       *streams
 }
 
 // launch is a change of the backlog of a device known only through activities.
@@ -96,26 +124,25 @@ func compareLaunch(a, b *launch) int {
 func (d *drawer) planActivities() error {
 	d.launches = export.NewSorter(compareLaunch, d.o.o.MaxMemory/8, d.o.o.TempDir)
 	d.rows.all = append(d.rows.all, d.launches)
-	return d.rows.activities.Each(func(r *correlate.GPUActivity) error {
-		v := d.m.devices[r.DeviceID]
-		if v == nil || len(v.rings) > 0 {
+	return d.rows.activities.Each(func(r *activityRow) error {
+		v := d.m.device(r.device)
+		if len(v.rings) > 0 {
 			return nil
 		}
-		s, e, _ := d.m.clip.activity(r)
-		v.addBusy(d, s, e)
-		at := s
-		if c := d.m.apis.get(r.APICallID); c.ok() && c.start <= s {
+		v.addBusy(d, r.start, r.end)
+		at := r.start
+		if c := d.m.apis.get(r.api); c.ok() && c.start <= at {
 			at = c.start
 		}
-		if err := d.launches.Push(&launch{at, r.DeviceID, 1}); err != nil {
+		if err := d.launches.Push(&launch{at, r.device, 1}); err != nil {
 			return err
 		}
-		return d.launches.Push(&launch{e, r.DeviceID, -1})
+		return d.launches.Push(&launch{r.end, r.device, -1})
 	})
 }
 
 func (d *drawer) drawLaunch(l *launch, _ *key) {
-	d.add(d.m.devices[l.Device].backlog, l.Time, l.By)
+	d.add(d.m.device(l.Device).backlog, l.Time, l.By)
 }
 
 func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {

@@ -58,9 +58,8 @@ func (f *feedOf[T]) err() error { return f.failed }
 
 // openFeeds lists the sources.
 func (d *drawer) openFeeds() {
-	addFeed(d, d.rows.slices, func(r *correlate.Slice, k *key) {
-		k.start, k.end, _ = d.m.clip.slice(r)
-		k.depth, k.id = int32(r.Depth), int64(r.ID)
+	addFeed(d, d.rows.slices, func(r *sliceRow, k *key) {
+		*k = key{start: r.start, end: r.end, depth: r.depth, id: int64(r.id)}
 	}, (*drawer).drawSlice)
 	addFeed(d, d.rows.apis, func(r *apiRow, k *key) {
 		*k = key{start: r.start, end: r.end, depth: 1000 + r.depth, id: int64(r.id)}
@@ -71,9 +70,8 @@ func (d *drawer) openFeeds() {
 	addFeed(d, d.rows.jobs, func(r *jobRow, k *key) {
 		*k = key{start: r.at, end: forever, class: classQueued, id: int64(r.id)}
 	}, (*drawer).drawJob)
-	addFeed(d, d.rows.activities, func(r *correlate.GPUActivity, k *key) {
-		k.start, k.end, _ = d.m.clip.activity(r)
-		k.class, k.id = classRunning, int64(r.ID)
+	addFeed(d, d.rows.activities, func(r *activityRow, k *key) {
+		*k = key{start: r.start, end: r.end, class: classRunning, id: int64(r.id)}
 	}, (*drawer).drawActivity)
 	addFeed(d, d.rows.waits, func(r *waitRow, k *key) {
 		*k = key{start: r.start, end: r.end, class: classWait, id: int64(r.id)}

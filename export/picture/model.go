@@ -43,6 +43,7 @@ type Process struct {
 	// machine, which comes first, has that PID.
 	Shown int64
 
+	n        uint32 // number in model.procList, from 1
 	place    place
 	where    string // its place, where the trace shows several
 	end      int64
@@ -244,7 +245,8 @@ const (
 // model is what is known of the trace.
 type model struct {
 	procs    map[procKey]*Process
-	threads  []*Thread // in order of coming
+	procList []*Process // in order of coming
+	threads  []*Thread  // in order of coming
 	cache    [256]threadSlot
 	devices  map[correlate.ID]*Device
 	rings    map[ringKey]*ring
@@ -271,10 +273,11 @@ type model struct {
 	wordCache  [64]recentWord
 	reasons    [numTabs]table[uint8] // unmatched_reason, index in words
 
-	symbols symbols
-	sizes   [256]dimsSlot
-	cmds    [64]cmdSlot
-	buf     []byte
+	symbols  symbols
+	dimsList list[dims]
+	sizes    [256]dimsSlot
+	cmds     [64]cmdSlot
+	buf      []byte
 
 	clip     clip
 	min, max int64 // of the times of all rows
@@ -322,6 +325,7 @@ func newModel(budget int64, dir string) *model {
 		m.reasons[i].init(&m.pages)
 	}
 	m.symbols.init(&m.pages)
+	m.dimsList.init(&m.pages)
 	return m
 }
 
@@ -366,6 +370,8 @@ func (m *model) process(id correlate.ID, pid correlate.OptInt) *Process {
 	if p == nil {
 		p = &Process{ID: id, PID: pid.V, end: never, first: never, Inferred: id == 0 && !pid.OK, Threads: map[int64]*Thread{}}
 		m.procs[k] = p
+		m.procList = append(m.procList, p)
+		p.n = uint32(len(m.procList))
 	}
 	return p
 }

@@ -19,8 +19,8 @@ type rowSorters struct {
 	ioctls     *export.Sorter[ioctlRow]
 	waits      *export.Sorter[waitRow]
 	jobs       *export.Sorter[jobRow]
-	activities *export.Sorter[correlate.GPUActivity]
-	slices     *export.Sorter[correlate.Slice]
+	activities *export.Sorter[activityRow]
+	slices     *export.Sorter[sliceRow]
 	gaps       *export.Sorter[correlate.IdleGap]
 	counters   *export.Sorter[correlate.Counter]
 	losses     *export.Sorter[correlate.Loss]
@@ -83,14 +83,8 @@ func newRowSorters(budget int64, dir string, c *clip) *rowSorters {
 	s.ioctls = sorterBy(s, dir, func(a, b *ioctlRow) int { return a.compare(&b.when) })
 	s.waits = sorterBy(s, dir, func(a, b *waitRow) int { return a.compare(&b.when) })
 	s.jobs = sorterBy(s, dir, func(a, b *jobRow) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
-	s.activities = sorterOf(s, dir, func(r *correlate.GPUActivity) (int64, int64, int64, int64) {
-		b, e, _ := c.activity(r)
-		return b, e, 0, int64(r.ID)
-	})
-	s.slices = sorterOf(s, dir, func(r *correlate.Slice) (int64, int64, int64, int64) {
-		b, e, _ := c.slice(r)
-		return b, e, r.Depth, int64(r.ID)
-	})
+	s.activities = sorterBy(s, dir, func(a, b *activityRow) int { return a.compare(&b.when) })
+	s.slices = sorterBy(s, dir, func(a, b *sliceRow) int { return a.compare(&b.when) })
 	s.gaps = sorterOf(s, dir, func(r *correlate.IdleGap) (int64, int64, int64, int64) {
 		b, e, _ := c.gap(r)
 		return b, e, int64(r.DeviceID), int64(r.JobID)

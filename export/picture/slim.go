@@ -12,7 +12,7 @@ import (
 // the window; threads and strings stand as numbers.
 
 // marks say what is known of a row, and what was done to it.
-type marks uint16
+type marks uint32
 
 const (
 	hasResult marks = 1 << iota
@@ -29,6 +29,7 @@ const (
 	hasDevice
 	hasError
 	hasStart
+	hasContext
 	cutStart
 	cutEnd
 
@@ -80,7 +81,7 @@ type apiRow struct {
 	correlation int64
 	name, api   symbol
 	kernel      symbol
-	grid, block symbol
+	grid, block uint32 // numbers of dims
 	marks       marks
 	ending      ending
 }
@@ -108,6 +109,33 @@ type waitRow struct {
 	marks        marks
 	cutWake      marks // of the part from the signal on
 	ending       ending
+}
+
+// activityRow is a [correlate.GPUActivity].
+type activityRow struct {
+	when
+	device, api     correlate.ID
+	context, stream uint64
+	bytes           uint64
+	correlation     int64
+	dur             int64
+	process         uint32 // its number; 0: none
+	kind, name      symbol
+	grid, block     uint32 // numbers of dims
+	marks           marks
+}
+
+// sliceRow is a [correlate.Slice]. Its arguments are text that hardly comes
+// again.
+type sliceRow struct {
+	when
+	device   correlate.ID
+	process  uint32
+	track    symbol
+	category symbol
+	name     symbol
+	marks    marks
+	args     string
 }
 
 // jobRow is a [correlate.Job]: what its jobInfo does not hold.
@@ -169,6 +197,28 @@ func (t *Thread) number() uint32 {
 	return t.n
 }
 
+func (p *Process) number() uint32 {
+	if p == nil {
+		return 0
+	}
+	return p.n
+}
+
+func (m *model) processAt(n uint32) *Process {
+	if n == 0 {
+		return nil
+	}
+	return m.procList[n-1]
+}
+
+// dimsAt is the grid or block of a number; of 0 nothing is known.
+func (m *model) dimsAt(n uint32) dims {
+	if n == 0 {
+		return dims{}
+	}
+	return m.dimsList.value(n)
+}
+
 // threadAt is the thread of a number, or nil.
 func (m *model) threadAt(n uint32) *Thread {
 	if n == 0 {
@@ -210,6 +260,41 @@ func (pic *Picture) slimWait(r *correlate.FenceWait, start, end int64, t *Thread
 	}
 }
 
+func (pic *Picture) slimActivity(r *correlate.GPUActivity, start, end int64, p *Process) activityRow {
+	m := pic.m
+	return activityRow{
+		when: when{start: start, end: end, id: r.ID}, device: r.DeviceID, api: r.APICallID, process: p.number(),
+		context: r.Context.V, stream: r.Stream.V, bytes: r.Bytes.V, correlation: r.CorrelationID.V, dur: r.DurNS.V,
+		kind: m.symbols.of(r.Kind), name: m.symbols.of(r.Name),
+		grid: m.dims(r.GridX, r.GridY, r.GridZ), block: m.dims(r.BlockX, r.BlockY, r.BlockZ),
+		marks: known(r.Context.OK, hasContext) | known(r.Stream.OK, hasStream) | known(r.Bytes.OK, hasBytes) |
+			known(r.CorrelationID.OK, hasCorrelation) | known(r.DurNS.OK, hasDelay) | m.clip.clipped(r.StartNS, r.EndNS),
+	}
+}
+
+// row is what is kept of the row.
+func (r *activityRow) row(m *model) *correlate.GPUActivity {
+	grid, block := m.dimsAt(r.grid), m.dimsAt(r.block)
+	g, b := grid.opts(), block.opts()
+	return &correlate.GPUActivity{
+		ID: r.id, DeviceID: r.device, APICallID: r.api, Kind: m.symbols.text(r.kind), Name: m.symbols.text(r.name),
+		Context: optUint(r.context, r.marks.has(hasContext)), Stream: optUint(r.stream, r.marks.has(hasStream)),
+		Bytes: optUint(r.bytes, r.marks.has(hasBytes)), CorrelationID: correlate.OptInt{V: r.correlation, OK: r.marks.has(hasCorrelation)},
+		GridX: g[0], GridY: g[1], GridZ: g[2], BlockX: b[0], BlockY: b[1], BlockZ: b[2],
+	}
+}
+
+func optUint(v uint64, ok bool) correlate.OptUint { return correlate.OptUint{V: v, OK: ok} }
+
+func (pic *Picture) slimSlice(r *correlate.Slice, start, end int64, t *Thread, p *Process) sliceRow {
+	m := pic.m
+	return sliceRow{
+		when: when{start, end, r.ID, int32(min(r.Depth, 1<<19)), t.number()}, device: r.DeviceID, process: p.number(),
+		track: m.symbols.of(r.Track), category: m.symbols.of(firstOf(r.Category, "slice")), name: m.symbols.of(firstOf(r.Name, "unnamed")),
+		args: r.Args, marks: known(r.StartNS.OK, hasStart) | m.clip.clipped(r.StartNS, r.EndNS),
+	}
+}
+
 func (pic *Picture) slimJob(r *correlate.Job, at int64) jobRow {
 	m := pic.m
 	s := jobRow{
@@ -230,24 +315,46 @@ func (pic *Picture) slimJob(r *correlate.Job, at int64) jobRow {
 	return s
 }
 
-// dimsSlot is a grid or a block whose text is remembered.
-type dimsSlot struct {
-	x, y, z correlate.OptUint
-	text    symbol
+// dims is a grid or a block, and its text, "432,1,1".
+type dims struct {
+	v     [3]uint64
+	known [3]bool
+	text  symbol
 }
 
-// dims returns a grid or block as text, "432,1,1", or 0 if x is not known.
-func (m *model) dims(x, y, z correlate.OptUint) symbol {
+// dimsSlot is one that is remembered.
+type dimsSlot struct {
+	d dims
+	n uint32
+}
+
+// dims returns the number of a grid or block, or 0 if x is not known.
+func (m *model) dims(x, y, z correlate.OptUint) uint32 {
 	if !x.OK {
 		return 0
 	}
 	c := &m.sizes[(x.V*31+y.V*7+z.V)%uint64(len(m.sizes))]
-	if c.text == 0 || c.x != x || c.y != y || c.z != z {
-		b := appendDims(m.buf[:0], x, y, z)
+	d := dims{v: [3]uint64{x.V, y.V, z.V}, known: [3]bool{x.OK, y.OK, z.OK}, text: c.d.text}
+	if c.n == 0 || c.d != d {
+		b := strconv.AppendUint(m.buf[:0], x.V, 10)
+		for _, v := range [...]correlate.OptUint{y, z} {
+			if v.OK {
+				b = strconv.AppendUint(append(b, ','), v.V, 10)
+			}
+		}
 		m.buf = b
-		*c = dimsSlot{x, y, z, m.symbols.of(string(b))}
+		d.text = m.symbols.of(string(b))
+		*c = dimsSlot{d, m.dimsList.add(d)}
 	}
-	return c.text
+	return c.n
+}
+
+// opts is a grid or block as rows have it.
+func (d *dims) opts() (o [3]correlate.OptUint) {
+	for i := range o {
+		o[i] = correlate.OptUint{V: d.v[i], OK: d.known[i]}
+	}
+	return o
 }
 
 // cmdSlot is a request number whose text is remembered.
@@ -264,14 +371,4 @@ func (m *model) cmdText(cmd uint64) symbol {
 		*c = cmdSlot{cmd, m.symbols.of(string(m.buf))}
 	}
 	return c.text
-}
-
-func appendDims(b []byte, x, y, z correlate.OptUint) []byte {
-	b = strconv.AppendUint(b, x.V, 10)
-	for _, v := range [...]correlate.OptUint{y, z} {
-		if v.OK {
-			b = strconv.AppendUint(append(b, ','), v.V, 10)
-		}
-	}
-	return b
 }

@@ -21,9 +21,9 @@ type StagePen interface {
 
 // Stage is a GPU activity as a format of its own takes it.
 type Stage struct {
-	Row        *correlate.GPUActivity
-	Start, End int64  // as drawn
-	Name       string // short
+	Row        *correlate.GPUActivity // id, kind, name, context, stream, bytes, correlation id, grid and block
+	Start, End int64                  // as drawn
+	Name       string                 // short
 	Device     *Device
 	Process    *Process // nil if it is not known
 }
@@ -38,18 +38,18 @@ func (d *drawer) planStages() error {
 	d.stages = p
 	d.submitted.init(&d.m.pages)
 	d.submitHead.init(&d.m.pages)
-	return d.rows.activities.Each(func(r *correlate.GPUActivity) error {
-		if !p.Stages(d.m.device(r.DeviceID)) {
+	return d.rows.activities.Each(func(r *activityRow) error {
+		if !p.Stages(d.m.device(r.device)) {
 			return nil
 		}
-		list := d.m.linksOf(tabActivity, r.ID).to
+		list := d.m.linksOf(tabActivity, r.id).to
 		for i := range list {
 			l := &list[i]
 			if l.flow != 0 && l.table == tabAPI {
 				h := d.submitHead.put(l.id)
 				next := *h
 				*h = d.submitted.n + 1
-				d.submitted.add(submitted{r.ID, next})
+				d.submitted.add(submitted{r.id, next})
 				break
 			}
 		}
@@ -76,10 +76,10 @@ func (d *drawer) submits(call correlate.ID) []correlate.ID {
 	return list
 }
 
-func (d *drawer) renderStage(r *correlate.GPUActivity, start, end int64) {
+func (d *drawer) renderStage(r *activityRow) {
 	if d.stages == nil {
 		return
 	}
-	d.stages.Stage(&Stage{Row: r, Start: start, End: end, Name: firstOf(d.short(r.Name), r.Kind, "activity"),
-		Device: d.m.device(r.DeviceID), Process: d.m.process(r.ProcessID, r.PID)})
+	d.stages.Stage(&Stage{Row: r.row(d.m), Start: r.start, End: r.end, Name: d.activityName(r),
+		Device: d.m.device(r.device), Process: d.m.processAt(r.process)})
 }

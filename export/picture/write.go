@@ -114,12 +114,21 @@ func (pic *Picture) writeHost(r *correlate.Rows) error {
 		x := &r.Slices[i]
 		s, e, ok := m.clip.slice(x)
 		m.seeIf(ok, s, e)
-		if ok && x.Track == "" {
-			m.thread(x.ProcessID, x.PID, x.TID).touch(s)
-		} else if ok {
-			m.process(x.ProcessID, x.PID).touch(s)
+		if !ok {
+			m.counters.Add(&AnomalyNoTime, 1)
+			continue
 		}
-		if err := push(pic, pic.rows.slices, x, ok); err != nil {
+		var t *Thread
+		var p *Process
+		if x.Track == "" {
+			t = m.thread(x.ProcessID, x.PID, x.TID)
+			t.touch(s)
+		} else {
+			p = m.process(x.ProcessID, x.PID)
+			p.touch(s)
+		}
+		row := pic.slimSlice(x, s, e, t, p)
+		if err := pic.rows.slices.Push(&row); err != nil {
 			return err
 		}
 	}
@@ -250,13 +259,16 @@ func (pic *Picture) addWait(r *correlate.FenceWait) error {
 
 func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
 	s, e, ok := pic.m.clip.activity(r)
-	pic.m.seeIf(ok, s, e)
-	if ok {
-		*pic.m.activities.put(r.ID) = spanOf(s, e)
-		pic.m.device(r.DeviceID)
-		pic.m.process(r.ProcessID, r.PID).touch(s)
+	if !ok {
+		return pic.noTime()
 	}
-	return push(pic, pic.rows.activities, r, ok)
+	pic.m.see(s, e)
+	*pic.m.activities.put(r.ID) = spanOf(s, e)
+	pic.m.device(r.DeviceID)
+	p := pic.m.process(r.ProcessID, r.PID)
+	p.touch(s)
+	row := pic.slimActivity(r, s, e, p)
+	return pic.rows.activities.Push(&row)
 }
 
 func (pic *Picture) addJob(r *correlate.Job) error {
