@@ -18,13 +18,15 @@ type Sorter[T any] struct {
 	maxBytes int64
 	spill    spiller[T]
 
-	chunks [][]T // storage of the rows held; kept over spills
+	chunks [][]T // the rows held, in order of coming; storage is kept over spills
 	used   int   // chunks that hold rows
-	order  []*T  // the rows held, in their present order
+	held   int   // rows in them
+	last   *T    // the last of them
+	order  []*T  // all of them, sorted, where that is not the order of coming; else empty
 	tmp    []*T
 	bytes  int64
 	n      int
-	sorted bool // order is sorted
+	sorted bool // the order of coming is sorted, or order is
 }
 
 // NewSorter returns a sorter by compare, whose sort is stable: rows that
@@ -44,7 +46,7 @@ func NewSorter[T any](compare func(a, b *T) int, maxBytes int64, tmpDir string) 
 // Push adds a copy of *v. After an error the sorter can only be closed.
 func (s *Sorter[T]) Push(v *T) error {
 	size := s.spill.codec.sizeOf(unsafe.Pointer(v))
-	if s.bytes+size > s.maxBytes && len(s.order) > 0 {
+	if s.bytes+size > s.maxBytes && s.held > 0 {
 		if err := s.Spill(); err != nil {
 			return err
 		}
@@ -77,7 +79,6 @@ func (s *Sorter[T]) PushAll(rows []T) error {
 			continue
 		}
 		*c = append(*c, some...)
-		s.order = slices.Grow(s.order, len(some))
 		for i := range some {
 			s.put(&(*c)[used+i])
 		}
@@ -87,12 +88,13 @@ func (s *Sorter[T]) PushAll(rows []T) error {
 	return nil
 }
 
-// put puts a row of a chunk behind those held.
+// put counts a row of the last chunk as held.
 func (s *Sorter[T]) put(p *T) {
-	if s.sorted && len(s.order) > 0 && s.compare(s.order[len(s.order)-1], p) > 0 {
+	if s.sorted && s.held > 0 && (len(s.order) > 0 || s.compare(s.last, p) > 0) {
 		s.sorted = false
 	}
-	s.order = append(s.order, p)
+	s.last = p
+	s.held++
 }
 
 // chunkBytes is how much storage is taken at once: small enough that many
@@ -127,11 +129,10 @@ func (s *Sorter[T]) Bytes() int64 { return s.bytes }
 // Spill writes the rows held to a sorted run now. It lets one owner of several
 // sorters share one budget among them.
 func (s *Sorter[T]) Spill() error {
-	if len(s.order) == 0 {
+	if s.held == 0 {
 		return nil
 	}
-	s.sort()
-	if err := s.spill.add(s.order); err != nil {
+	if err := s.spill.add(s.pointers()); err != nil {
 		return fmt.Errorf("sort rows in %s: %w", s.spill.where(), err)
 	}
 	for i := range s.chunks[:s.used] {
@@ -139,7 +140,7 @@ func (s *Sorter[T]) Spill() error {
 		s.chunks[i] = s.chunks[i][:0]
 	}
 	clear(s.order)
-	s.order, s.used, s.bytes, s.sorted = s.order[:0], 0, 0, true
+	s.order, s.used, s.held, s.last, s.bytes, s.sorted = s.order[:0], 0, 0, nil, 0, true
 	return nil
 }
 
@@ -147,33 +148,52 @@ func (s *Sorter[T]) sort() {
 	if s.sorted {
 		return
 	}
-	s.tmp = mergeSort(s.order, s.tmp, s.compare)
-	clear(s.tmp)
 	s.sorted = true
+	s.tmp = mergeSort(s.list(), s.tmp, s.compare)
+	clear(s.tmp)
+}
+
+// list puts the rows held into order as they came.
+func (s *Sorter[T]) list() []*T {
+	s.order = slices.Grow(s.order[:0], s.held)
+	for _, c := range s.chunks[:s.used] {
+		for i := range c {
+			s.order = append(s.order, &c[i])
+		}
+	}
+	return s.order
+}
+
+// pointers returns the rows held, sorted.
+func (s *Sorter[T]) pointers() []*T {
+	s.sort()
+	if len(s.order) == 0 {
+		s.list()
+	}
+	return s.order
 }
 
 // Each calls f for every row, in order, and stops at its first error. The row
 // is valid until f returns and must not be changed. Each may be called again;
 // f must not use the sorter.
 func (s *Sorter[T]) Each(f func(*T) error) error {
-	s.sort()
-	if len(s.spill.runs) == 0 {
-		for _, p := range s.order {
-			if err := f(p); err != nil {
-				return err
-			}
-		}
-		return nil
+	if len(s.spill.runs) > 0 {
+		return s.spill.merge(s.spill.runs, s.pointers(), f)
 	}
-	return s.spill.merge(s.spill.runs, s.order, f)
+	c := s.rowsHeld()
+	for p := c.nextHeld(); p != nil; p = c.nextHeld() {
+		if err := f(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // EachBatch is [Sorter.Each] for up to n rows at once, in one slice that f may
 // not keep.
 func (s *Sorter[T]) EachBatch(n int, f func([]*T) error) error {
-	s.sort()
 	if len(s.spill.runs) == 0 {
-		for rows := s.order; len(rows) > 0; {
+		for rows := s.pointers(); len(rows) > 0; {
 			batch := rows[:min(len(rows), n)]
 			rows = rows[len(batch):]
 			if err := f(batch); err != nil {
@@ -201,18 +221,18 @@ func (s *Sorter[T]) EachBatch(n int, f func([]*T) error) error {
 
 // Cursor walks the rows of a [Sorter], for an owner that merges several.
 type Cursor[T any] struct {
-	held []*T
-	runs *merging[T]
+	held   []*T // sorted; else the rows of chunks as they came
+	chunks [][]T
+	runs   *merging[T]
 }
 
 // Rows returns a cursor before the first row. The sorter must not be used until
 // the last call of its Next.
 func (s *Sorter[T]) Rows() (*Cursor[T], error) {
-	s.sort()
 	if len(s.spill.runs) == 0 {
-		return &Cursor[T]{held: s.order}, nil
+		return s.rowsHeld(), nil
 	}
-	m, err := s.spill.merging(s.spill.runs, s.order)
+	m, err := s.spill.merging(s.spill.runs, s.pointers())
 	if err != nil {
 		return nil, err
 	}
@@ -225,19 +245,42 @@ func (c *Cursor[T]) Next() (*T, error) {
 	if c.runs != nil {
 		return c.runs.next()
 	}
-	if len(c.held) == 0 {
-		return nil, nil
+	return c.nextHeld(), nil
+}
+
+// rowsHeld is a cursor on the rows held.
+func (s *Sorter[T]) rowsHeld() *Cursor[T] {
+	s.sort()
+	if len(s.order) > 0 {
+		return &Cursor[T]{held: s.order}
 	}
-	row := c.held[0]
-	c.held = c.held[1:]
-	return row, nil
+	return &Cursor[T]{chunks: slices.Clone(s.chunks[:s.used])}
+}
+
+// nextHeld returns the next row held, or nil.
+func (c *Cursor[T]) nextHeld() *T {
+	if len(c.held) > 0 {
+		row := c.held[0]
+		c.held = c.held[1:]
+		return row
+	}
+	for len(c.chunks) > 0 {
+		first := &c.chunks[0]
+		if len(*first) > 0 {
+			row := &(*first)[0]
+			*first = (*first)[1:]
+			return row
+		}
+		c.chunks = c.chunks[1:]
+	}
+	return nil
 }
 
 // Close frees the rows and removes the temporary files, which have no name
 // from their first byte where the system allows it. It may be called twice.
 func (s *Sorter[T]) Close() error {
 	err := s.spill.close()
-	s.chunks, s.order, s.tmp, s.bytes, s.n, s.used = nil, nil, nil, 0, 0, 0
+	s.chunks, s.order, s.tmp, s.bytes, s.n, s.used, s.held, s.last = nil, nil, nil, 0, 0, 0, 0, nil
 	s.sorted = true
 	return err
 }
