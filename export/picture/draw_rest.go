@@ -18,7 +18,7 @@ func (d *drawer) drawActivity(r *activityRow, _ *key) {
 	d.pen.Int(argGPUActivityID, int64(r.id))
 	d.argSymbol(argKind, r.kind)
 	d.argSymbol(argKernelName, r.name)
-	if v := d.m.device(r.device); v.Known {
+	if v := d.m.ownDevice(r.device); v != nil && v.Known {
 		d.pen.Int(argDevice, v.Row.Index)
 	}
 	if r.marks.has(hasStream) {
@@ -83,7 +83,7 @@ func (d *drawer) streams(p *Process, v *Device) *streams {
 
 // stream is the lanes of an activity's stream.
 func (d *drawer) stream(r *activityRow) *lanes {
-	v, p := d.m.device(r.device), d.m.processAt(r.process)
+	v, p := d.m.deviceAt(r.device), d.m.processAt(r.process)
 	if v != d.lastStreams.device || p != d.lastStreams.process || d.lastStreams.s == nil {
 		d.lastStreams = lastStreams{p, v, d.streams(p, v)}
 	}
@@ -125,8 +125,8 @@ func (d *drawer) planActivities() error {
 	d.launches = export.NewSorter(compareLaunch, d.o.o.MaxMemory/8, d.o.o.TempDir)
 	d.rows.all = append(d.rows.all, d.launches)
 	return d.rows.activities.Each(func(r *activityRow) error {
-		v := d.m.device(r.device)
-		if len(v.rings) > 0 {
+		v := d.m.ownDevice(r.device)
+		if v == nil || len(v.rings) > 0 {
 			return nil
 		}
 		v.addBusy(d, r.start, r.end)
@@ -142,14 +142,14 @@ func (d *drawer) planActivities() error {
 }
 
 func (d *drawer) drawLaunch(l *launch, _ *key) {
-	d.add(d.m.device(l.Device).backlog, l.Time, l.By)
+	d.add(d.m.ownDevice(l.Device).backlog, l.Time, l.By)
 }
 
 func (d *drawer) drawGap(r *correlate.IdleGap, k *key) {
-	v := d.m.device(r.DeviceID)
+	v := d.m.deviceAt(r.DeviceID)
 	t, shared := v.idle, false
 	if r.Ring != "" {
-		ring := d.m.ring(r.DeviceID, r.Ring)
+		ring := d.m.ringAt(r.DeviceID, r.Ring)
 		t, shared = ring.idle, ring.shared
 	}
 	if len(t.open) > 0 {
@@ -216,7 +216,7 @@ func (d *drawer) drawLoss(r *correlate.Loss, k *key) {
 }
 
 func (d *drawer) drawReset(r *correlate.Reset, k *key) {
-	v := d.m.device(r.DeviceID)
+	v := d.m.deviceAt(r.DeviceID)
 	d.instant(v.resets, k.start)
 	if r.Rule == "inferred" {
 		d.pen.Name("reset (inferred)")

@@ -148,7 +148,7 @@ type jobRow struct {
 	delay, hwQueue, deviceTime int64
 	err                        int64
 	queued, done, finished     int64 // as the source has them
-	kernel, comm               symbol
+	kernel, comm, ring         symbol
 	marks                      marks
 }
 
@@ -302,7 +302,7 @@ func (pic *Picture) slimJob(r *correlate.Job, at int64) jobRow {
 		context: r.FenceContext.V, seq: r.FenceSeqno.V, hwContext: r.HWFenceContext.V, hwSeq: r.HWFenceSeqno.V,
 		delay: r.QueueDelayNS.V, hwQueue: r.HWQueueNS.V, deviceTime: r.DeviceTimeNS.V, err: r.Error.V,
 		queued: int64(r.QueuedNS.V), done: int64(r.DoneNS.V), finished: int64(r.FinishedNS.V),
-		kernel: m.symbols.of(r.KernelName), comm: m.symbols.of(r.Comm),
+		kernel: m.symbols.of(r.KernelName), comm: m.symbols.of(r.Comm), ring: m.symbols.of(r.Ring),
 		marks: known(r.PID.OK, hasPID) | known(r.TID.OK, hasTID) | known(r.FenceContext.OK && r.FenceSeqno.OK, hasFence) |
 			known(r.HWFenceContext.OK && r.HWFenceSeqno.OK, hasHWFence) | known(r.QueueDelayNS.OK, hasDelay) |
 			known(r.HWQueueNS.OK, hasHWQueue) | known(r.DeviceTimeNS.OK, hasDevice) | known(r.Error.OK && r.Error.V != 0, hasError),

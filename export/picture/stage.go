@@ -39,7 +39,7 @@ func (d *drawer) planStages() error {
 	d.submitted.init(&d.m.pages)
 	d.submitHead.init(&d.m.pages)
 	return d.rows.activities.Each(func(r *activityRow) error {
-		if !p.Stages(d.m.device(r.device)) {
+		if !p.Stages(d.m.deviceAt(r.device)) {
 			return nil
 		}
 		list := d.m.linksOf(tabActivity, r.id).to
@@ -81,5 +81,5 @@ func (d *drawer) renderStage(r *activityRow) {
 		return
 	}
 	d.stages.Stage(&Stage{Row: r.row(d.m), Start: r.start, End: r.end, Name: d.activityName(r),
-		Device: d.m.device(r.device), Process: d.m.processAt(r.process)})
+		Device: d.m.deviceAt(r.device), Process: d.m.processAt(r.process)})
 }
