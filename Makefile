@@ -4,6 +4,8 @@ BIN     := bin/gpurec
 OUT     ?= out
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+# The flag parser's writer of manuals, which nothing here uses, takes time at each start.
+TAGS    := urfave_cli_no_docs
 # What ./... leaves out because it lies under testdata.
 PKGS    := ./... ./testdata/lab/... ./testdata/picture/... ./testdata/stress/... ./testdata/biglog/...
 SLOW_PKGS := $(shell grep -rl --include=*_test.go 'testing\.Short()' cmd record correlate export testdata/lab | xargs -r -n1 dirname | sort -u | sed 's|^|./|')
@@ -19,10 +21,10 @@ help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 build: ## build bin/gpurec (needs Go only)
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/gpurec
+	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/gpurec
 
 install: ## install gpurec into GOBIN
-	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/gpurec
+	$(GO) install -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' ./cmd/gpurec
 
 demo: build ## record (or unpack) a run, correlate, export, report
 	@./testdata/demo/demo.sh $(BIN) $(OUT)

@@ -114,7 +114,7 @@ func newApp() *cli.App {
 }
 
 // notPID is what the flag parser says of a --pid that is no number.
-var notPID = regexp.MustCompile(`^invalid value (".*") for flag -(?:p|pid):`)
+const notPID = `^invalid value (".*") for flag -(?:p|pid):`
 
 // wrongUsage says in one line what is wrong with the flags.
 func wrongUsage(c *cli.Context, err error, _ bool) error {
@@ -128,7 +128,7 @@ func wrongUsage(c *cli.Context, err error, _ bool) error {
 			f = "-" + f
 		}
 		msg = fmt.Sprintf("%s has no flag -%s", strings.TrimPrefix(name, "gpurec "), f)
-	} else if f := notPID.FindStringSubmatch(msg); f != nil {
+	} else if f := regexp.MustCompile(notPID).FindStringSubmatch(msg); f != nil {
 		msg = fmt.Sprintf("-p %s is no process id", f[1])
 	}
 	return usageError("%s; see %s --help", msg, name)

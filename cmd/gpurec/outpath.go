@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -14,18 +15,18 @@ import (
 // not known: it reads as NULL.
 const noPartition = "__HIVE_DEFAULT_PARTITION__"
 
-var placeholder = regexp.MustCompile(`\{[^{}/]*\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}/]*\}`) })
 
 // outputPath fills in what stands in braces in the name of an output, so that
 // many runs lie side by side: {host} and {boot} as the log says, {run} is the
 // name of the input without its ending. It makes the directories that the path
 // then needs. A path without braces is returned as it is.
 func outputPath(to, in string, meta *event.Meta) (string, error) {
-	if !placeholder.MatchString(to) {
+	if !placeholder().MatchString(to) {
 		return to, nil
 	}
 	var bad string
-	out := placeholder.ReplaceAllStringFunc(to, func(p string) string {
+	out := placeholder().ReplaceAllStringFunc(to, func(p string) string {
 		switch p {
 		case "{host}":
 			return partition(meta.Host.Name)

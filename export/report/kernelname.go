@@ -4,16 +4,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Parts of a C++ function name that tell nothing to who knows the function.
 var (
-	namespaces = regexp.MustCompile(`(?:\b[A-Za-z_]\w*|\(anonymous namespace\)|<unnamed>)::`)
-	lambdas    = regexp.MustCompile(`\{lambda\([^{}]*\)#(\d+)\}`)
-	casts      = regexp.MustCompile(`\((?:int|uint|long|ulong|bool)\)(\d)`)
-	wrappers   = regexp.MustCompile(`<(?:\d+,)+(?:(?:void )?gpu_kernel_impl\w*<)?`) // sizes, and what each function of PyTorch lies in
+	namespaces = pattern(`(?:\b[A-Za-z_]\w*|\(anonymous namespace\)|<unnamed>)::`)
+	lambdas    = pattern(`\{lambda\([^{}]*\)#(\d+)\}`)
+	casts      = pattern(`\((?:int|uint|long|ulong|bool)\)(\d)`)
+	wrappers   = pattern(`<(?:\d+,)+(?:(?:void )?gpu_kernel_impl\w*<)?`) // sizes, and what each function of PyTorch lies in
 	spaces     = strings.NewReplacer("unsigned int", "uint", "unsigned long", "ulong", "signed char", "schar", ", ", ",", " >", ">")
 )
+
+// pattern compiles an expression when it is first used: most runs use none.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // kernelName shortens the name of a GPU function for a table: without what it
 // returns, its parameters and namespaces, the template's arguments kept as far
@@ -24,9 +30,9 @@ func kernelName(s string, most int) string {
 		return clipTo(s, most)
 	}
 	s = strings.TrimPrefix(s, "void ")
-	s = strings.TrimPrefix(withoutParameters(lambdas.ReplaceAllString(s, "λ$1")), "void ")
-	s = casts.ReplaceAllString(spaces.Replace(namespaces.ReplaceAllString(s, "")), "$1")
-	s = wrappers.ReplaceAllString(s, "<")
+	s = strings.TrimPrefix(withoutParameters(lambdas().ReplaceAllString(s, "λ$1")), "void ")
+	s = casts().ReplaceAllString(spaces.Replace(namespaces().ReplaceAllString(s, "")), "$1")
+	s = wrappers().ReplaceAllString(s, "<")
 	if name, _, _ := strings.Cut(s, "<"); len([]rune(name)) > most-8 {
 		return clipTo(s, most)
 	}

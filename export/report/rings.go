@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -162,7 +161,7 @@ func (b *Builder) addRing(s *correlate.Ring) {
 }
 
 // fenceNumbers are the context:seqno in what a submitter waited for.
-var fenceNumbers = regexp.MustCompile(` \d+:\d+`)
+var fenceNumbers = pattern(` \d+:\d+`)
 
 func (b *Builder) addGap(g *correlate.IdleGap) {
 	a := b.ring(g.DeviceID, g.Ring)
@@ -184,7 +183,7 @@ func (b *Builder) addGap(g *correlate.IdleGap) {
 	if g.Cause != "nothing_submitted" {
 		return
 	}
-	what := fenceNumbers.ReplaceAllString(g.SubmitterWas, "")
+	what := fenceNumbers().ReplaceAllString(g.SubmitterWas, "")
 	w := get(&b.rep.Capped, c.was, what, "", func(what string) *SubmitterWas { return &SubmitterWas{What: what} })
 	w.Count++
 	w.SumNS += ns

@@ -30,7 +30,7 @@ type fieldEntry struct {
 }
 
 // standard maps the numbers of the format.
-var standard = func() *schema {
+var standard = sync.OnceValue(func() *schema {
 	s := &schema{make(map[uint32]kindEntry), make(map[uint32]fieldEntry)}
 	for k := event.Kind(1); k < event.NumKinds; k++ {
 		s.kinds[wireKindOf[k]] = kindEntry{k.String(), k}
@@ -39,14 +39,14 @@ var standard = func() *schema {
 		s.fields[wireFieldOf[f]] = fieldEntry{f.String(), f}
 	}
 	return s
-}()
+})
 
 func (s *schema) clone() *schema {
 	return &schema{maps.Clone(s.kinds), maps.Clone(s.fields)}
 }
 
 func (s *schema) kind(n uint32) kindEntry {
-	for _, t := range []*schema{s, standard} {
+	for _, t := range []*schema{s, standard()} {
 		if k, ok := t.kinds[n]; ok {
 			return k
 		}
@@ -55,7 +55,7 @@ func (s *schema) kind(n uint32) kindEntry {
 }
 
 func (s *schema) field(n uint32) fieldEntry {
-	for _, t := range []*schema{s, standard} {
+	for _, t := range []*schema{s, standard()} {
 		if f, ok := t.fields[n]; ok {
 			return f
 		}

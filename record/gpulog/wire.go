@@ -1,6 +1,10 @@
 package gpulog
 
-import "github.com/gpurec/gpurec/record/event"
+import (
+	"slices"
+
+	"github.com/gpurec/gpurec/record/event"
+)
 
 // The numbers of kinds and fields in a log. They are part of the format: a
 // number is never given a new meaning, new ones are added at the end, and
@@ -66,19 +70,13 @@ var (
 
 // numbersOf returns the number of each of n names.
 func numbersOf(wire []string, n int, name func(int) string) []uint32 {
-	known := make(map[string]uint32, len(wire))
-	for num, s := range wire {
-		if s != "" {
-			known[s] = uint32(num)
-		}
-	}
 	out := make([]uint32, n)
 	for i := 1; i < n; i++ {
-		num, ok := known[name(i)]
-		if !ok {
-			num = wireSpare + uint32(i)
+		num := slices.Index(wire, name(i)) // of few: a map takes longer to make
+		if num < 0 {
+			num = wireSpare + i
 		}
-		out[i] = num
+		out[i] = uint32(num)
 	}
 	return out
 }

@@ -139,7 +139,7 @@ func (r *reader) ftraceEvent(h *head, b *bundle, p []byte) {
 		r.span(at.Time)
 	}
 	r.room()
-	spec := ftraceEvents[body.num]
+	spec := ftraceEvents()[body.num]
 	switch {
 	case spec != nil && spec.direct != nil:
 		e := r.batch.Add(spec.kind, at.Time)

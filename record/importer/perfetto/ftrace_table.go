@@ -3,6 +3,7 @@ package perfetto
 import (
 	"bytes"
 	"strconv"
+	"sync"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -21,7 +22,7 @@ type ftraceSpec struct {
 
 // ftraceEvents are the events that are known, by their number in FtraceEvent.
 // What is in none of the forms is kept as [event.KindOther] with its fields.
-var ftraceEvents = func() map[uint32]*ftraceSpec {
+var ftraceEvents = sync.OnceValue(func() map[uint32]*ftraceSpec {
 	m := map[uint32]*ftraceSpec{}
 	direct := func(num uint32, system, name string, k event.Kind, f func(*reader, *event.Event, *message)) {
 		m[num] = &ftraceSpec{name: name, source: system + ":" + name, kind: k, direct: f}
@@ -62,7 +63,7 @@ var ftraceEvents = func() map[uint32]*ftraceSpec {
 	texts(m)
 	names(m)
 	return m
-}()
+})
 
 // texts are events that package ftrace reads as the kernel prints them, in
 // the order and with the names of Perfetto's fields.

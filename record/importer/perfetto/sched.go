@@ -1,6 +1,8 @@
 package perfetto
 
 import (
+	"sync"
+
 	"github.com/gpurec/gpurec/record/event"
 )
 
@@ -51,7 +53,8 @@ func schedWake(r *reader, e *event.Event, m *message) {
 // older kernel would need its format).
 var stateLetters = "SDTtXZPI"
 
-var taskStates = func() (t [1 << 9]string) {
+var taskStates = sync.OnceValue(func() []string {
+	t := make([]string, 1<<9)
 	for v := range t {
 		s := ""
 		for i := range len(stateLetters) {
@@ -71,11 +74,11 @@ var taskStates = func() (t [1 << 9]string) {
 		t[v] = s
 	}
 	return t
-}()
+})
 
 func taskState(v int64) string {
-	if v >= 0 && v < int64(len(taskStates)) {
-		return taskStates[v]
+	if all := taskStates(); v >= 0 && v < int64(len(all)) {
+		return all[v]
 	}
 	return "?"
 }
