@@ -37,6 +37,8 @@ type input struct {
 	reader
 	ctx     context.Context
 	next    event.Batch // what the reader fills
+	ask     chan struct{}
+	answer  chan error
 	name    string
 	format  string // "gpurec" or the importer's name
 	close   []func() error
@@ -151,7 +153,7 @@ func (in *input) Bound() event.Time {
 // Next is the reader's Next, with a failure in the middle turned into an end.
 func (in *input) Next(b *event.Batch) error {
 	in.next = *b
-	err, stop := awaited(in.ctx, func() error { return in.reader.Next(&in.next) })
+	err, stop := in.await()
 	if stop != nil {
 		// Its reader is still at work, in b's memory and in what would be closed.
 		*b, in.close = event.Batch{}, nil
@@ -173,6 +175,29 @@ func (in *input) Next(b *event.Batch) error {
 	return err
 }
 
+// await is [awaited] of the reader's Next. One goroutine calls it every time:
+// its stack has grown.
+func (in *input) await() (err, stop error) {
+	if stop := interrupted(in.ctx); stop != nil {
+		return nil, stop
+	}
+	if in.ask == nil {
+		in.ask, in.answer = make(chan struct{}), make(chan error, 1)
+		go func() {
+			for range in.ask {
+				in.answer <- in.reader.Next(&in.next)
+			}
+		}()
+	}
+	in.ask <- struct{}{}
+	select {
+	case err := <-in.answer:
+		return err, nil
+	case <-in.ctx.Done():
+		return nil, interrupted(in.ctx)
+	}
+}
+
 // Progress and Seen are what progress asks; see [source].
 func (in *input) Progress() (read, size int64) { return in.stream.Progress() }
 
@@ -189,6 +214,10 @@ func (in *input) Meta() *event.Meta {
 }
 
 func (in *input) Close() error {
+	if in.ask != nil {
+		close(in.ask)
+		in.ask = nil
+	}
 	var first error
 	for i := len(in.close) - 1; i >= 0; i-- {
 		if err := in.close[i](); first == nil {
