@@ -87,6 +87,10 @@ func squeezeMembers(dst, b []byte, members []member, taken uint64) []byte {
 		dst = comma(dst)
 		dst = append(dst, b[a.key.from-1:a.key.to+1]...)
 		dst = append(dst, ':')
+		if a.known != nil {
+			dst = a.known.squeezed(dst, b, a.val)
+			continue
+		}
 		if c := b[a.val.from]; c == '{' || c == '[' {
 			dst = squeeze(dst, b, int(a.val.from), int(a.val.to))
 			continue

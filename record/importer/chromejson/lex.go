@@ -31,6 +31,7 @@ type lexer struct {
 	unclean bool
 	// broken says that it has line breaks between its tokens: see squeeze.
 	broken bool
+	steps  *steps
 }
 
 func (x *lexer) fail(i int) int {

@@ -69,6 +69,7 @@ type reader struct {
 func newReader(in io.Reader, name string) *reader {
 	r := &reader{name: name}
 	r.win.init(in)
+	r.lex.steps = new(steps)
 	r.m.init(&r.lex, &r.count, func() string { return "byte " + strconv.FormatInt(r.at, 10) })
 	r.meta = event.Meta{Format: "chrome-json", Clock: event.ClockUnknown}
 	r.system.init(r)

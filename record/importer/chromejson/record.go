@@ -76,110 +76,142 @@ func (x *lexer) token(i int, t *token) int {
 // record reads the event that begins at i. It returns the place behind it.
 func (x *lexer) record(i int, r *record) int {
 	*r = record{members: r.members[:0]}
-	b := x.b
-	i = x.blank(i + 1)
-	if b[i] == '}' {
-		return i + 1
+	if x.steps != nil {
+		x.steps.memos.serial++
 	}
-	for {
-		if b[i] != '"' {
-			return x.fail(i)
-		}
-		key := i + 1
-		q, fl := x.text(key)
-		if q < 0 {
-			return q
-		}
-		if fl != 0 {
-			r.unclean = true
-		}
-		i = q + 1
-		if b[i] != ':' {
-			if i = x.blank(i); b[i] != ':' {
-				return x.fail(i)
+	i++
+	at := x.begin(false)
+	for first := true; ; first = false {
+		var key int // place of its opening quote
+		var what memberKind
+		s := x.follow(at, i)
+		if s != nil {
+			key, what = i+int(s.from)-1, s.what
+			if i += int(s.size); x.b[i] <= ' ' && what != memberEnd {
+				i = x.blank(i)
 			}
+		} else {
+			p := x.piece(i, first, false)
+			if p.end < 0 {
+				return p.end
+			}
+			if s = x.learn(at, i, &p, false); s == nil {
+				s = x.odd(false)
+			}
+			r.unclean = r.unclean || p.flags != 0
+			key, what, i = int(p.key.from)-1, p.what, p.end
 		}
-		if i++; b[i] <= ' ' {
-			i = x.blank(i)
-		}
-		if i = x.member(r, b[key:q], key, i); i < 0 {
+		if what == memberEnd {
 			return i
 		}
-		if b[i] <= ' ' {
-			i = x.blank(i)
+		if i = x.member(r, what, key, i); i < 0 {
+			return i
 		}
-		switch b[i] {
-		case ',':
-			i = x.blank(i + 1)
-			if b[i] == '}' {
-				return i + 1 // a comma before the end
-			}
-		case '}':
-			return i + 1
-		default:
-			return x.fail(i)
-		}
+		at = s
 	}
 }
 
-// member reads the value at i of a key.
-func (x *lexer) member(r *record, key []byte, keyAt, i int) int {
-	switch len(key) {
-	case 1:
-		if key[0] == 's' {
-			return x.token(i, &r.s)
-		}
-	case 2:
-		switch string(key) {
-		case "ph":
-			return x.phase(r, i)
-		case "ts":
-			return x.token(i, &r.ts)
-		case "id":
-			r.hasID = true
-			return x.token(i, &r.id)
-		case "bp":
-			return x.token(i, &r.bp)
-		}
-	case 3:
-		switch string(key) {
-		case "cat":
-			var t token
-			n := x.token(i, &t)
-			if t.kind == tokenText || n < 0 {
-				r.cat, r.catFl = t.span, t.flags
-				return n
-			}
-		case "pid":
-			return x.token(i, &r.pid)
-		case "tid":
-			return x.token(i, &r.tid)
-		case "dur":
-			return x.token(i, &r.dur)
-		case "id2":
-			r.hasID2 = true
-			n := x.value(i)
-			r.id2 = span{int32(i), int32(n)}
+// memberKind says what a member of an event, by its key, is.
+type memberKind uint8
+
+const (
+	memberOther memberKind = iota
+	memberEnd              // none: the object ends
+	memberArg              // one of the arguments
+	memberPhase
+	memberTime
+	memberID
+	memberBindingPoint
+	memberScope
+	memberCategory
+	memberPID
+	memberTID
+	memberDuration
+	memberID2
+	memberName
+	memberArgs
+)
+
+func memberOf(key []byte) memberKind {
+	switch string(key) {
+	case "ph":
+		return memberPhase
+	case "ts":
+		return memberTime
+	case "id":
+		return memberID
+	case "bp":
+		return memberBindingPoint
+	case "s":
+		return memberScope
+	case "cat":
+		return memberCategory
+	case "pid":
+		return memberPID
+	case "tid":
+		return memberTID
+	case "dur":
+		return memberDuration
+	case "id2":
+		return memberID2
+	case "name":
+		return memberName
+	case "args":
+		return memberArgs
+	}
+	return memberOther
+}
+
+// member reads the value at i of a member whose key begins with the quote at keyAt.
+func (x *lexer) member(r *record, what memberKind, keyAt, i int) int {
+	switch what {
+	case memberPhase:
+		return x.phase(r, i)
+	case memberTime:
+		return x.token(i, &r.ts)
+	case memberID:
+		r.hasID = true
+		return x.token(i, &r.id)
+	case memberBindingPoint:
+		return x.token(i, &r.bp)
+	case memberScope:
+		return x.token(i, &r.s)
+	case memberPID:
+		return x.token(i, &r.pid)
+	case memberTID:
+		return x.token(i, &r.tid)
+	case memberDuration:
+		return x.token(i, &r.dur)
+	case memberArgs:
+		return x.arguments(r, i)
+	case memberID2:
+		r.hasID2 = true
+		n := x.value(i)
+		r.id2 = span{int32(i), int32(n)}
+		return n
+	case memberCategory:
+		var t token
+		n := x.token(i, &t)
+		if t.kind == tokenText || n < 0 {
+			r.cat, r.catFl = t.span, t.flags
 			return n
 		}
-	case 4:
-		switch string(key) {
-		case "name":
-			var t token
-			n := x.token(i, &t)
-			if t.kind == tokenText || n < 0 {
-				r.name, r.nameFl, r.hasName = t.span, t.flags, true
-				return n
-			}
-		case "args":
-			return x.arguments(r, i)
+	case memberName:
+		var t token
+		n := x.token(i, &t)
+		if t.kind == tokenText || n < 0 {
+			r.name, r.nameFl, r.hasName = t.span, t.flags, true
+			return n
 		}
 	}
-	return x.other(r, keyAt-1, i)
+	return x.other(r, keyAt, i)
 }
 
 // member is a member of args: its key, and its value whole.
-type member struct{ key, val span }
+type member struct {
+	key, val span
+	known    *memo // what is known of its value; valid until the next record
+}
 
 // arguments reads args.
 func (x *lexer) arguments(r *record, i int) int {
@@ -201,58 +233,55 @@ func (x *lexer) arguments(r *record, i int) int {
 // object notes the members of args. Line breaks around all of them do not
 // make it unclean: they are left out anyway.
 func (x *lexer) object(r *record, i int) int {
-	b := x.b
-	i = x.blank(i + 1)
-	if b[i] == '}' {
-		return i + 1
-	}
-	for {
-		if b[i] != '"' {
-			return x.fail(i)
-		}
-		key := i + 1
-		q, fl := x.text(key)
-		if q < 0 {
-			return q
-		}
-		if fl != 0 {
-			x.unclean = true
-		}
-		i = q + 1
-		if b[i] != ':' {
-			if i = x.blank(i); b[i] != ':' {
-				return x.fail(i)
+	at := x.begin(true)
+	i++
+	for first := true; ; first = false {
+		var key span
+		s := x.follow(at, i)
+		if s != nil {
+			key = span{int32(i) + s.from, int32(i) + s.to}
+			i += int(s.size)
+			if s.what == memberEnd {
+				return i
 			}
-		}
-		if i++; b[i] <= ' ' {
-			i = x.blank(i)
+			if x.b[i] <= ' ' {
+				i = x.blank(i)
+			}
+			x.broken = x.broken || s.broken
+		} else {
+			p := x.piece(i, first, true)
+			if p.end < 0 {
+				return p.end
+			}
+			if s = x.learn(at, i, &p, true); s == nil {
+				s = x.odd(true)
+			}
+			if i = p.end; p.what == memberEnd {
+				return i
+			}
+			x.unclean = x.unclean || p.flags != 0
+			x.broken = x.broken || p.broken
+			key = p.key
 		}
 		val := i
-		if i = x.value(i); i < 0 {
+		var known *memo
+		switch x.b[i] {
+		case '"':
+			q, fl := x.text(i + 1)
+			if i = q; q > 0 {
+				i++
+				x.unclean = x.unclean || fl != 0
+			}
+		case '[', '{':
+			known, i = x.known(r, s, i)
+		default:
+			i = x.scalar(i)
+		}
+		if i < 0 {
 			return i
 		}
-		r.members = append(r.members, member{span{int32(key), int32(q)}, span{int32(val), int32(i)}})
-		if b[i] <= ' ' {
-			i = x.blank(i)
-		}
-		switch b[i] {
-		case ',':
-			i++
-			if b[i] == ' ' {
-				i++
-			}
-			if b[i] != '"' {
-				i = x.blank(i)
-				if b[i] == '}' {
-					return i + 1
-				}
-				x.broken = true
-			}
-		case '}':
-			return i + 1
-		default:
-			return x.fail(i)
-		}
+		r.members = append(r.members, member{key, span{int32(val), int32(i)}, known})
+		at = s
 	}
 }
 
