@@ -41,6 +41,7 @@ type call struct {
 	sameID   bool    // the same call as one with this correlation id
 	twins    []*call // second rows of the same call, to be given with it
 	inTree   bool    // waits for a parent
+	ended    bool    // its return was told before that of a call in it
 	children []*call // in it, of those that came whole
 
 	t            *thread // while it is open
@@ -61,6 +62,9 @@ type apiTracker struct {
 	oldest, newest *call // open
 	nOpen          int
 	held           int // that came whole and may get a parent
+
+	whole   []wholeCall // of the present instant
+	exiting []*thread   // with calls whose returns were told before those of calls in them
 }
 
 type specKey struct {
@@ -179,15 +183,23 @@ func (x *apiTracker) exit(ev *event.Event, t *thread) {
 		x.exitAlone(ev, t)
 		return
 	}
+	c := t.calls[i]
+	if len(t.calls) > i+1 && ev.Time.Known() { // do those in it return at this very instant?
+		x.returned(c, ev, t)
+		c.ended = true
+		x.exiting = append(x.exiting, t)
+		return
+	}
 	for len(t.calls) > i+1 {
 		x.e.count(&anomalyCallExitLost)
 		x.closeTop(t, endLost, ev.Time)
 	}
-	c := t.calls[i]
 	t.calls = t.calls[:i]
 	x.closed(c)
 	x.returned(c, ev, t)
 	x.give(c, t)
+	for x.giveEnded(t) {
+	}
 }
 
 func (x *apiTracker) returned(c *call, ev *event.Event, t *thread) {
@@ -214,13 +226,13 @@ func (x *apiTracker) returned(c *call, ev *event.Event, t *thread) {
 func (x *apiTracker) match(ev *event.Event, t *thread) int {
 	name := ev.Str(event.FieldName)
 	for i := len(t.calls) - 1; i >= 0; i-- {
-		if n := t.calls[i].row.Name; n == name || name == "" {
+		if n := t.calls[i].row.Name; (n == name || name == "") && !t.calls[i].ended {
 			return i
 		}
 	}
 	base := gpu.BaseName(name)
 	for i := len(t.calls) - 1; i >= 0; i-- {
-		if t.calls[i].row.BaseName == base {
+		if t.calls[i].row.BaseName == base && !t.calls[i].ended {
 			return i
 		}
 	}
@@ -255,12 +267,10 @@ func (x *apiTracker) complete(ev *event.Event, t *thread) {
 		x.give(c, t)
 		return
 	}
-	x.e.ioctl.adopt(c, t)
-	if g := t.done.gone; g.OK && c.row.StartNS.V <= g.V { // that one lay in it
-		x.e.count(&anomalyNestingCut)
-	}
 	c.inTree = true
-	t.done.add(x, c, t)
+	if x.whole = append(x.whole, wholeCall{c, t}); len(x.whole) >= maxInstant {
+		x.placeWhole()
+	}
 }
 
 // give gives a call's row and says what it misses.

@@ -17,6 +17,10 @@ func (x *apiTracker) trim() {
 
 // evict closes the outermost call of a thread.
 func (x *apiTracker) evict(t *thread) {
+	x.settleExits(t)
+	if len(t.calls) == 0 {
+		return
+	}
 	x.e.count(&anomalyEvicted)
 	o := t.calls[0]
 	t.calls = slices.Delete(t.calls, 0, 1)
@@ -65,6 +69,8 @@ func (x *apiTracker) closeTop(t *thread, kind string, at event.Time) {
 }
 
 func (x *apiTracker) threadEnds(t *thread, kind string) {
+	x.placeWhole()
+	x.settleExits(t)
 	for len(t.calls) > 0 {
 		x.closeTop(t, kind, x.e.now)
 	}
@@ -76,6 +82,7 @@ func (x *apiTracker) threadEnds(t *thread, kind string) {
 }
 
 func (x *apiTracker) finish() {
+	x.instantOver()
 	for t := range x.e.ids.each {
 		t.done.flush(x, t)
 		for len(t.calls) > 0 {

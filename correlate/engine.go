@@ -141,6 +141,9 @@ func (e *engine) event(ev *event.Event) {
 	}
 	e.fence.tick(ev)
 	t := e.ids.thread(ev)
+	if len(e.api.exiting) > 0 && ev.Kind != event.KindAPIExit {
+		e.api.settleExits(t) // what its thread does next is in none of them
+	}
 	if e.unaligned && t.proc != nil {
 		t.proc.row.Unaligned = true
 	}
@@ -218,6 +221,9 @@ func (e *engine) clock(ev *event.Event) {
 	}
 	if ev.Time > e.now && len(e.fence.ended) > 0 {
 		e.fence.giveWaits()
+	}
+	if ev.Time > e.now && len(e.api.whole)+len(e.api.exiting) > 0 {
+		e.api.instantOver()
 	}
 	e.now = ev.Time
 	e.ids.bury()
