@@ -209,14 +209,46 @@ func (e *engine) finishDevices() {
 			cmp.Compare(a.row.Ordinal.V, b.row.Ordinal.V),
 			strings.Compare(a.row.Device, b.row.Device))
 	})
-	for i, d := range order {
-		d.row.Index = int64(i)
-	}
+	number(order)
 	slices.SortFunc(all, func(a, b *device) int { return cmp.Compare(a.row.ID, b.row.ID) })
 	for _, d := range all {
 		e.rows.Devices = append(e.rows.Devices, d.row)
 	}
 	e.n += len(all)
+}
+
+// mostOrdinal bounds the numbers that a source's own may be to be kept: exports
+// have tables by them.
+const mostOrdinal = 64
+
+// number gives devices in order their indices. They are the numbers that the
+// source gives if all have different ones and no address: whoever made the
+// trace knows its GPUs by these.
+func number(order []*device) {
+	theirs := map[int64]bool{}
+	for i, d := range order {
+		d.row.Index = int64(i)
+		if o := d.row.Ordinal; o.OK && o.V >= 0 && o.V < mostOrdinal && pciAddress(d.row.Device) == "" {
+			theirs[o.V] = true
+		}
+	}
+	if len(theirs) < len(order) {
+		return
+	}
+	for _, d := range order {
+		d.row.Index = d.row.Ordinal.V
+	}
+}
+
+// Identity is what a device is known by besides its index: an address, a name
+// that a merge gave it, a UUID; "" if that is but a source's number for it,
+// which would read like a second index.
+func (d *Device) Identity() string {
+	s := strings.TrimLeft(strings.ToLower(d.Device), "abcdefghijklmnopqrstuvwxyz")
+	if s = strings.TrimLeft(s, " :#"); s == "" || strings.Trim(s, "0123456789") == "" {
+		return ""
+	}
+	return d.Device
 }
 
 func noName(d *device) int {

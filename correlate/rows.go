@@ -450,7 +450,7 @@ type Thread struct {
 // Device is a row of devices, written at the end.
 type Device struct {
 	ID        ID     `col:"id" doc:"row number"`
-	Index     int64  `col:"gpu" doc:"index in exports: by PCI address, else host, rank, ordinal"`
+	Index     int64  `col:"gpu" doc:"number in exports: the source's own if all differ and none has an address, else by host, rank, PCI address, ordinal"`
 	Device    string `col:"device" doc:"PCI address or other identity"`
 	Name      string `col:"name" doc:"product"`
 	Driver    string `col:"driver" doc:"kernel driver"`

@@ -58,6 +58,11 @@ type info struct {
 	StartNS       *int64            `json:"start_ns"`
 	EndNS         *int64            `json:"end_ns"`
 	Command       []string          `json:"command,omitempty"`
+	ExitStatus    *int              `json:"exit_status"`      // of the command
+	RecordedNS    *int64            `json:"recorded_unix_ns"` // when it began, Unix time; null if nothing relates the clock to that
+	WrittenBy     string            `json:"written_by"`       // what wrote the log, and its version
+	Source        string            `json:"source"`           // what the events were read from first: live, kineto, …
+	Inputs        []string          `json:"inputs"`           // names of the imported files
 	Host          infoHost          `json:"host"`
 	Events        map[string]uint64 `json:"events"`
 	Rows          map[string]uint64 `json:"rows"`
@@ -134,6 +139,8 @@ type infoDevice struct {
 	Name   string `json:"name"`
 	Driver string `json:"driver"`
 	Rule   string `json:"rule"`
+	// Version is the driver's.
+	Version string `json:"version"`
 }
 
 type infoProbe struct {
@@ -149,7 +156,7 @@ func newInfo(files []string) *info {
 	return &info{
 		ToolVersion: toolVersion(), Files: files,
 		Events: map[string]uint64{}, GPUActivities: map[string]uint64{},
-		Anomalies: []infoAnomaly{}, Losses: []infoLoss{}, Processes: []infoProcess{}, Devices: []infoDevice{}, Probes: []infoProbe{},
+		Inputs: []string{}, Anomalies: []infoAnomaly{}, Losses: []infoLoss{}, Processes: []infoProcess{}, Devices: []infoDevice{}, Probes: []infoProbe{},
 	}
 }
 
@@ -184,7 +191,7 @@ func (b *infoBuilder) Write(r *correlate.Rows) error {
 		i.Processes = append(i.Processes, ip)
 	}
 	for _, d := range r.Devices {
-		i.Devices = append(i.Devices, infoDevice{d.Index, d.Device, d.Name, d.Driver, d.Rule})
+		i.Devices = append(i.Devices, infoDevice{d.Index, d.Device, d.Name, d.Driver, d.Rule, d.Version})
 	}
 	for _, p := range r.Probes {
 		i.Probes = append(i.Probes, infoProbe{p.Name, p.Mechanism, p.State, p.Reason, p.Hits, p.Lost})
@@ -201,10 +208,10 @@ func optPtr[T any](o event.Opt[T]) *T {
 
 func (i *info) finish(sum *correlate.Summary, format string) {
 	i.Format, i.Clock, i.Rows = format, string(sum.Meta.Clock), sum.Rows
-	i.Command, i.Host = sum.Meta.Command, infoHost(sum.Meta.Host)
 	if sum.Start.Known() {
 		i.StartNS, i.EndNS = new(int64(sum.Start)), new(int64(sum.End))
 	}
+	i.origin(&sum.Meta)
 	for k := event.Kind(1); k < event.NumKinds; k++ {
 		if n := sum.Events[k]; n > 0 {
 			i.Events[k.String()] = n
@@ -216,6 +223,7 @@ func (i *info) writeText(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "file\t%s (%s)\n", oneLine(strings.Join(i.Files, ", ")), i.Format)
+	i.writeOrigin(w)
 	fmt.Fprintf(w, "clock\t%s\n", i.Clock)
 	if i.StartNS != nil {
 		fmt.Fprintf(w, "time\t%s to %s s\n", seconds(*i.StartNS), seconds(*i.EndNS))

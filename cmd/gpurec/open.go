@@ -108,7 +108,7 @@ func uiAddress(origin, trace string) string {
 		ID   string   `json:"id"`
 		Args []string `json:"args"`
 	}
-	b, err := json.Marshal([]command{{"dev.perfetto.ExpandTracksByRegex", []string{`^GPU \d+ \([^)]*\)$`, "path"}}})
+	b, err := json.Marshal([]command{{"dev.perfetto.ExpandTracksByRegex", []string{`^GPU \d+( \([^)]*\))?$`, "path"}}})
 	if err != nil {
 		b = nil // cannot happen: strings only
 	}

@@ -181,7 +181,10 @@ func (d *drawer) planDevice(v *Device, width int) {
 	name := "GPU unknown (no event names the device)"
 	if v.Known {
 		v.label = fmt.Sprintf("GPU %0*d", width, v.Row.Index)
-		name = fmt.Sprintf("%s (%s)", v.label, firstOf(v.Row.Name, v.Row.Driver, v.Row.Device, "unnamed"))
+		name = v.label
+		if title := firstOf(v.Row.Name, v.Row.Driver, v.Row.Identity()); title != "" {
+			name += " (" + title + ")"
+		}
 	}
 	if v.Row.ID == furtherDevices {
 		v.label, name = "GPUs (further)", "GPUs (further)"

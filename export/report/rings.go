@@ -258,7 +258,7 @@ func (b *Builder) gpu(id correlate.ID) string {
 		return ""
 	}
 	s := strconv.FormatInt(d.Index, 10)
-	if n := cmp.Or(d.Name, d.Device, d.Driver); n != "" {
+	if n := cmp.Or(d.Name, d.Identity(), d.Driver); n != "" {
 		s += " (" + n + ")"
 	}
 	return s

@@ -63,12 +63,16 @@ var bases = map[event.Clock]string{
 }
 
 // base returns what makes the input's times Unix time.
-func (s *scanned) base() (int64, bool) {
-	key, ok := bases[s.meta.Clock]
+func (s *scanned) base() (int64, bool) { return UnixBase(&s.meta) }
+
+// UnixBase returns what, added to the times of a source, makes them Unix time;
+// false if it declares nothing of the kind.
+func UnixBase(m *event.Meta) (ns int64, ok bool) {
+	key, ok := bases[m.Clock]
 	if !ok {
 		return 0, false
 	}
-	for _, f := range s.meta.Facts {
+	for _, f := range m.Facts {
 		if f.Key == key {
 			v, err := strconv.ParseInt(f.Value, 10, 64)
 			return v, err == nil

@@ -1,7 +1,9 @@
 package perfetto
 
 import (
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/gpurec/gpurec/record/event"
 )
@@ -17,7 +19,7 @@ func (r *reader) ownTrack(t *track, description string) {
 				r.clocks.axis = r.meta.Clock != event.ClockBoottime
 			}
 		}
-	case t.kind == trackPlain && strings.HasPrefix(t.name, "GPU ") && strings.HasSuffix(t.name, ")") && t.parent == 0 && !t.counter:
+	case t.kind == trackPlain && ownGPU(t.name, description) && t.parent == 0 && !t.counter:
 		t.ours = true
 		r.ownDevice(t, description)
 	case t.counter:
@@ -27,7 +29,14 @@ func (r *reader) ownTrack(t *track, description string) {
 	}
 }
 
-// ownDevice reads "GPU 0 (name)" and "device 0000:04:00.0, driver x, version y".
+// ownGPU reports whether a track's name is that of a GPU: "GPU 0 (name)", or
+// "GPU 0" where nothing but a number is known of it.
+func ownGPU(name, description string) bool {
+	n, ok := strings.CutPrefix(name, "GPU ")
+	return ok && (strings.HasSuffix(n, ")") || n != "" && strings.Trim(n, "0123456789") == "" && strings.HasPrefix(description, "device "))
+}
+
+// ownDevice reads "GPU 0 (name)", or "GPU 0", and "device 0000:04:00.0, driver x, version y".
 func (r *reader) ownDevice(t *track, description string) {
 	var v struct{ device, driver, version, host string }
 	for _, part := range strings.Split(description, ", ") {
@@ -62,4 +71,9 @@ func (r *reader) ownDevice(t *track, description string) {
 	e.SetStr(event.FieldDriver, v.driver)
 	e.SetStr(event.FieldVersion, v.version)
 	e.SetStr(event.FieldHost, v.host)
+	// A device that is known by its number alone is numbered by it again.
+	number := strings.TrimLeft(strings.TrimLeftFunc(v.device, unicode.IsLetter), " ")
+	if n, err := strconv.ParseInt(number, 10, 32); err == nil {
+		e.SetInt(event.FieldOrdinal, n)
+	}
 }
