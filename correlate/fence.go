@@ -2,6 +2,28 @@ package correlate
 
 import "github.com/gpurec/gpurec/record/event"
 
+// The drivers that fences of no job name: a stub has signalled when it is made;
+// chains (points of a timeline) and arrays stand for other fences, which no
+// event names (dma_fence_chain.c, dma_fence_array.c).
+const (
+	driverStub  = "stub"
+	driverChain = "dma_fence_chain"
+	driverArray = "dma_fence_array"
+)
+
+// stub is the key of all stubs (dma_fence_get_stub, dma_fence_allocate_private_stub).
+// Contexts of other fences count from 1.
+var stub = event.FenceKey{}
+
+// ofNoJob reports whether a fence that an event names by a key is none that a
+// job could have. x may be nil.
+func ofNoJob(k event.FenceKey, x *fence) bool {
+	if k == stub || x == nil {
+		return k == stub
+	}
+	return x.driver == driverStub || x.driver == driverChain || x.driver == driverArray
+}
+
 // driverSched is the driver that the GPU scheduler's own fences name.
 const driverSched = "drm_sched"
 

@@ -208,6 +208,9 @@ func (j *job) blockedUntil(run event.Time) (event.Time, ID) {
 			continue // low halves that several fences have
 		}
 		u := d.fence.unblocked()
+		if d.key == stub {
+			u = j.row.QueuedNS
+		}
 		if !u.OK {
 			if !d.unsignalled && d.fence.id == 0 && d.fence.jobID == 0 {
 				continue // nothing is known of that fence

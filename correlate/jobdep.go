@@ -100,7 +100,7 @@ func (x *jobTracker) depTarget(ev *event.Event) *job {
 
 func (x *jobTracker) depRows(j *job) {
 	e := x.e
-	missing, reason := false, NotRecorded
+	missing, ofNone, reason := false, false, NotRecorded
 	for i := range j.deps {
 		d := &j.deps[i]
 		row := JobDep{JobID: j.row.ID, OnFenceContext: event.Some(d.key.Context),
@@ -112,18 +112,26 @@ func (x *jobTracker) depRows(j *job) {
 		}
 		if d.unsignalled {
 			row.Waited = event.Some(true)
+		} else if d.key == stub {
+			row.Waited = event.Some(false)
 		} else if d.fence != nil && d.fence.signal.OK && d.at.OK {
 			row.Waited = event.Some(d.fence.signal.V > d.at.V)
 		}
 		e.rows.JobDeps = append(e.rows.JobDeps, row)
 		e.n++
-		if row.OnJobID != 0 {
+		switch {
+		case row.OnJobID != 0:
 			e.link(RuleJobDep, "jobs", row.OnJobID, "jobs", row.JobID, d.conf, e.fenceText(d.key))
-		} else {
+		case ofNoJob(d.key, d.fence):
+			ofNone = true
+		default:
 			missing = true
 		}
 	}
-	if missing {
+	switch {
+	case missing:
 		x.note(j, missDependency, reason, event.NoTime, timeOr(j.row.QueuedNS))
+	case ofNone:
+		x.note(j, missDependency, NotPossible, event.NoTime, event.NoTime)
 	}
 }

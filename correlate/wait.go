@@ -165,6 +165,8 @@ func (f *fenceTracker) giveWait(w *wait) {
 		e.unm.add(note{table: "fence_waits", id: r.ID, link: missJob, reason: NotRecorded, from: event.NoTime, to: timeOr(r.StartNS)})
 	case w.vague:
 		e.unm.now("fence_waits", r.ID, missJob, Ambiguous)
+	case ofNoJob(w.key, w.fence):
+		e.unm.now("fence_waits", r.ID, missJob, NotPossible)
 	default:
 		e.unm.add(note{table: "fence_waits", id: r.ID, link: missJob, reason: NotRecorded,
 			from: event.NoTime, to: timeOr(r.StartNS), proof: proofFence, ctx: w.key.Context, val: w.key.Seqno})

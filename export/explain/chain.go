@@ -277,6 +277,9 @@ func Meaning(table, link string, r correlate.Reason) string {
 	if r == correlate.NotPossible && table == "api_calls" {
 		return "this driver has none: launches go to the device from user space"
 	}
+	if r == correlate.NotPossible && (link == "dependency" || link == "job" && table == "fence_waits") {
+		return "the fence is of no job: a stub, signalled from the start, or a chain or array of others"
+	}
 	if r == correlate.NotPossible && link == "queue" {
 		return "this driver tells no queueing"
 	}
