@@ -14,6 +14,10 @@ type history struct {
 
 const historyLen = 32
 
+// WasUserOrAsleep is the submitter_was of a thread that was in nothing that is
+// known, in a log without thread switches: it may have slept.
+const WasUserOrAsleep = "in user code or asleep"
+
 type was uint8
 
 const (
@@ -144,6 +148,9 @@ func (t *thread) was(e *engine, from, to event.Time) string {
 		return "in " + longest[wasCall].name
 	case off:
 		return "off CPU"
+	}
+	if e.events[event.KindSchedSwitch] == 0 { // no thread was ever seen to leave its CPU
+		return WasUserOrAsleep
 	}
 	return "in user code"
 }

@@ -14,6 +14,8 @@ func TestHistoryOfLongGaps(t *testing.T) {
 			th.history.add(span{kind: wasIoctl, start: i * every, end: i*every + long, name: "POLL"})
 		}
 	}
+	switches := &engine{}
+	switches.events[event.KindSchedSwitch] = 1
 	for _, c := range []struct {
 		name        string
 		every, long event.Time
@@ -28,7 +30,7 @@ func TestHistoryOfLongGaps(t *testing.T) {
 	} {
 		var th thread
 		poll(&th, 100, c.every, c.long)
-		if got := th.was(nil, c.from, c.to); got != c.want {
+		if got := th.was(switches, c.from, c.to); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		if len(th.history.spans) > historyLen {
@@ -41,7 +43,20 @@ func TestHistoryOfLongGaps(t *testing.T) {
 		th.history.add(span{kind: wasCall, start: i * 1000, end: i*1000 + 900, name: "cuEventQuery"})
 		th.history.add(span{kind: wasIoctl, start: i*1000 + 10, end: i*1000 + 600, name: "POLL"})
 	}
-	if got := th.was(nil, 0, 100_000); got != "in ioctl POLL" { // 59 % of it, the rest of the call 31 %
+	if got := th.was(switches, 0, 100_000); got != "in ioctl POLL" { // 59 % of it, the rest of the call 31 %
 		t.Errorf("an ioctl in a call, by turns: %q", got)
+	}
+}
+
+// Without thread switches a thread that is in nothing may as well sleep.
+func TestHistoryWithoutSwitches(t *testing.T) {
+	var th thread
+	th.history.add(span{kind: wasIoctl, start: 0, end: 10, name: "POLL"})
+	e := &engine{}
+	if got := th.was(e, 0, 100); got != "in user code or asleep" {
+		t.Errorf("%q", got)
+	}
+	if got := th.was(e, 0, 12); got != "in ioctl POLL" {
+		t.Errorf("%q", got)
 	}
 }

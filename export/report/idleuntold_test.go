@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gpurec/gpurec/correlate"
@@ -26,5 +27,33 @@ func TestIdleWithoutCause(t *testing.T) {
 	}
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The finding's share is one of the gaps with a cause, and says so.
+func TestIdleFindingSaysWhatItLeavesOut(t *testing.T) {
+	kernel := func(id correlate.ID, from, to int64) correlate.GPUActivity {
+		return correlate.GPUActivity{ID: id, DeviceID: 1, Kind: "kernel", StartNS: at(from), EndNS: at(to), DurNS: ns(to - from)}
+	}
+	rows := &correlate.Rows{
+		GPUActivities: []correlate.GPUActivity{kernel(1, 0, 10e6), kernel(2, 40e6, 50e6), kernel(3, 90e6, 100e6)},
+		IdleGaps:      []correlate.IdleGap{{DeviceID: 1, StartNS: at(10e6), EndNS: at(40e6), Cause: "launch_latency"}},
+		Devices:       []correlate.Device{{ID: 1}},
+	}
+	text := func() string {
+		for _, f := range build(t, rows).Findings {
+			if f.Rule == "ring_idle" {
+				return f.Text
+			}
+		}
+		return ""
+	}
+	const want = "stood idle for 30.00 ms of 60.00 ms (50.0 %) between its work (not counting 40.00 ms before work whose launch is not recorded); 100.0 % of that"
+	if got := text(); !strings.Contains(got, want) {
+		t.Errorf("%q", got)
+	}
+	rows.IdleGaps = append(rows.IdleGaps, correlate.IdleGap{DeviceID: 1, StartNS: at(50e6), EndNS: at(90e6), Cause: "launch_latency"})
+	if got := text(); !strings.Contains(got, "70.00 ms of 100.00 ms (70.0 %) between its work, 100.0 % of that") {
+		t.Errorf("all is known: %q", got)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gpurec/gpurec/correlate"
 )
 
 // NotKnown is something that the log cannot tell, why, and how to get it.
@@ -77,7 +79,7 @@ func (b *Builder) submitterUnknown() bool {
 		for _, c := range b.rep.Rings[i].IdleByCause {
 			for _, w := range c.SubmitterWas {
 				all += w.SumNS
-				if w.What == "" {
+				if w.What == "" || w.What == correlate.WasUserOrAsleep {
 					unknown += w.SumNS
 				}
 			}

@@ -68,8 +68,12 @@ func (b *Builder) idleFinding(x *Ring, idle, busy int64) Finding {
 	b.who(&f, sortedIDs(x.acc.processes)...)
 	start, end := c.longest.start, c.longest.end
 	f.StartNS, f.EndNS = &start, &end
-	f.Text = fmt.Sprintf("%s stood idle for %s of %s (%s %%) between its work, %s %% of that %s", ringName(x.GPU, x.Ring), r.dur(idle), r.dur(idle+busy),
-		percent(idle, idle+busy), percent(c.SumNS, idle), causeWords[c.Cause])
+	apart := ","
+	if untold := r.idleUntold(x, idle); untold > 0 {
+		apart = fmt.Sprintf(" (not counting %s before work whose launch is not recorded);", r.dur(untold))
+	}
+	f.Text = fmt.Sprintf("%s stood idle for %s of %s (%s %%) between its work%s %s %% of that %s", ringName(x.GPU, x.Ring), r.dur(idle), r.dur(idle+busy),
+		percent(idle, idle+busy), apart, percent(c.SumNS, idle), causeWords[c.Cause])
 	if w := c.SubmitterWas; len(w) > 0 && w[0].What != "" {
 		f.Text += fmt.Sprintf("; the submitter was mostly %s", clip(clean(w[0].What)))
 	}
