@@ -57,6 +57,9 @@ var (
 	anomalyGapJobs = event.AnomalySpec{Name: "idle_gap_jobs_capped", Severity: event.SeverityInfo,
 		Doc: "So many jobs were queued in an idle gap that its cause was judged from a part of them.", Remedy: "nothing is missing but certainty: check the cause in jobs and job_deps for that stretch"}
 
+	anomalyNameNotListed = event.AnomalySpec{Name: "function_name_not_listed", Severity: event.SeverityInfo,
+		Doc: "There are so many mangled names of GPU functions that function_names lacks some.", Remedy: "nothing is missing: the rows have the names themselves; c++filt reads them"}
+
 	anomalyFenceAmbiguous = event.AnomalySpec{Name: "fence_low_halves_ambiguous", Severity: event.SeverityWarning,
 		Doc: "Only the low halves of a fence are known and several fences share them: nothing was joined.", Remedy: "record with gpurec record, which reads all 64 bits"}
 	anomalyWaitEndAlone = event.AnomalySpec{Name: "wait_end_alone", Severity: event.SeverityInfo,

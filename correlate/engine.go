@@ -26,18 +26,19 @@ const defaultBatchRows = 4096
 // core is what the engines of all domains of a log have in common: where
 // rows go, and their numbers.
 type core struct {
-	o    Options
-	caps Caps   // of each domain
-	tick uint64 // events so far
-	emit func(*Rows) error
-	rows Rows
-	n    int // rows gathered
-	err  error
-	sum  Summary
-	seq  sequence
-	key  []byte    // scratch for keys of links
-	all  []*engine // the first is that of domain 0
-	byID map[uint64]*engine
+	o     Options
+	caps  Caps   // of each domain
+	tick  uint64 // events so far
+	emit  func(*Rows) error
+	rows  Rows
+	n     int // rows gathered
+	err   error
+	sum   Summary
+	seq   sequence
+	key   []byte    // scratch for keys of links
+	all   []*engine // the first is that of domain 0
+	byID  map[uint64]*engine
+	names nameTable
 }
 
 // sequence holds the last row number of each table.
@@ -247,6 +248,8 @@ func (e *engine) finishAll() {
 	for _, d := range e.all {
 		d.ids.finish()
 	}
+	e.flush() // it notes the last names
+	e.finishNames()
 	e.misc.finish()
 	e.flush()
 }
@@ -269,6 +272,7 @@ func (e *engine) finish() {
 
 // flush gives the gathered rows out.
 func (e *engine) flush() {
+	e.noteNames(&e.rows)
 	for _, t := range Tables {
 		if n := t.Len(&e.rows); n > 0 {
 			e.sum.Rows[t.Name] += uint64(n)

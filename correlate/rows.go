@@ -462,6 +462,13 @@ type Device struct {
 	Unaligned bool   `col:"unaligned" doc:"times of its rows are of another clock than the log's and could not be converted"`
 }
 
+// FunctionName is a row of function_names.
+type FunctionName struct {
+	Name      string `col:"name" doc:"as the source gives it: gpu_activities.name, api_calls.kernel_name, jobs.kernel_name"`
+	Demangled string `col:"demangled_name" doc:"the C++ declaration"`
+	Short     string `col:"short_name" doc:"the function's own name, as pictures show it"`
+}
+
 // ProbeRow is a row of probes.
 type ProbeRow struct {
 	Name      string `col:"name" doc:"function or tracepoint"`

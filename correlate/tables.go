@@ -32,6 +32,7 @@ type Rows struct {
 	Processes     []Process
 	Threads       []Thread
 	Devices       []Device
+	FunctionNames []FunctionName
 	Probes        []ProbeRow
 	Metadata      []Metadata
 }
@@ -102,6 +103,7 @@ var Tables = []*Table{
 	table("processes", "Processes.", func(r *Rows) *[]Process { return &r.Processes }),
 	table("threads", "Threads.", func(r *Rows) *[]Thread { return &r.Threads }),
 	table("devices", "GPUs.", func(r *Rows) *[]Device { return &r.Devices }),
+	table("function_names", "What the mangled names of GPU functions stand for.", func(r *Rows) *[]FunctionName { return &r.FunctionNames }),
 	table("probes", "What the recording watched.", func(r *Rows) *[]ProbeRow { return &r.Probes }),
 	table("metadata", "Facts of the run.", func(r *Rows) *[]Metadata { return &r.Metadata }),
 }

@@ -24,7 +24,7 @@ var shortNames = map[string]string{
 }
 
 // alwaysKept are the tables that say what the run was.
-var alwaysKept = []string{"processes", "threads", "devices", "losses", "anomalies", "probes", "metadata", "rings"}
+var alwaysKept = []string{"processes", "threads", "devices", "losses", "anomalies", "function_names", "probes", "metadata", "rings"}
 
 // attached tables follow the rows they speak of: --include need not name them.
 var attached = []string{"links", "unmatched", "job_deps", "job_events"}

@@ -110,7 +110,7 @@ func (f *Filter) sift(r *correlate.Rows) {
 	f.siftRest(r)
 	o := &f.out
 	o.Rings, o.Anomalies, o.Processes, o.Threads = r.Rings, r.Anomalies, r.Processes, r.Threads
-	o.Devices, o.Probes, o.Metadata = r.Devices, r.Probes, r.Metadata
+	o.Devices, o.FunctionNames, o.Probes, o.Metadata = r.Devices, r.FunctionNames, r.Probes, r.Metadata
 	o.Losses = sieve(f, "losses", r.Losses, &f.own.Losses, func(v *correlate.Loss, x *facts) {
 		spanned(x, v.StartNS, v.EndNS, "lost")
 		x.id = v.ID

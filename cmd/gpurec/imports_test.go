@@ -29,7 +29,7 @@ var rooms = []room{
 	{"record/clock", []string{"record/event"}, []string{"x/sys"}},
 	{"record/ftrace", []string{"record/event"}, nil},
 	{"record/gpu", []string{"record/event"}, nil},
-	{"record/symbol", []string{"record/event"}, nil},
+	{"record/symbol", []string{"record/event"}, []string{"ianlancetaylor/demangle"}},
 	{"record/live", []string{"record/event"}, []string{"x/sys"}},
 	{"record/live/", []string{"record/event", "record/gpulog", "record/ftrace", "record/gpu", "bpf", "record/live"}, []string{"cilium/ebpf", "x/sys"}},
 	{"record/importer", []string{"record/event"}, []string{"klauspost/compress"}},
@@ -37,10 +37,11 @@ var rooms = []room{
 	{"record/importer/", []string{"record/event", "record/clock", "record/ftrace", "record/gpu", "protos/", "record/importer", "record/importer/args", "record/importer/sqlitefile"}, []string{"protobuf", "klauspost/compress"}},
 	{"record/merge", []string{"record/event", "record/clock", "record/gpu", "record/gpulog"}, nil},
 	{"record", []string{"record/event", "record/live", "record/live/", "record/gpulog", "record/clock"}, []string{"x/sys"}},
-	{"correlate", []string{"record/event", "record/gpu", "record/clock"}, nil},
+	{"correlate", []string{"record/event", "record/gpu", "record/clock", "record/symbol"}, nil},
 	{"export", []string{"correlate", "record/event", "protos/"}, nil},
 	{"export/parquet", []string{"correlate", "record/event", "protos/", "export"}, []string{"parquet-go", "klauspost/compress"}},
-	{"export/picture", []string{"correlate", "record/event", "export"}, nil},
+	{"export/picture", []string{"correlate", "record/event", "record/symbol", "export"}, nil},
+	{"export/report", []string{"correlate", "record/event", "record/symbol", "export"}, nil},
 	{"export/perfetto", []string{"correlate", "record/event", "protos/", "export", "export/picture"}, []string{"protobuf", "klauspost/compress"}},
 	{"export/chromejson", []string{"correlate", "record/event", "export", "export/picture"}, []string{"klauspost/compress"}},
 	{"export/chromejson/", []string{"export/chromejson"}, nil},
@@ -49,7 +50,7 @@ var rooms = []room{
 }
 
 // Outside packages that only some rooms may use.
-var guarded = []string{"cilium/ebpf", "parquet-go", "urfave/cli", "modernc.org/sqlite", "protobuf", "klauspost/compress", "x/sys"}
+var guarded = []string{"cilium/ebpf", "parquet-go", "urfave/cli", "modernc.org/sqlite", "protobuf", "klauspost/compress", "x/sys", "ianlancetaylor/demangle"}
 
 func roomOf(path string) *room {
 	for i := range rooms {

@@ -53,6 +53,7 @@ func newTables(tmpDir string) []sinkTable {
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.Process { return r.Processes }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.Thread { return r.Threads }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.Device { return r.Devices }),
+		newTable(tmpDir, func(r *correlate.Rows) []correlate.FunctionName { return r.FunctionNames }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.ProbeRow { return r.Probes }),
 		newTable(tmpDir, func(r *correlate.Rows) []correlate.Metadata { return r.Metadata }),
 	}

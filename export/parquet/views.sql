@@ -51,8 +51,8 @@ SELECT measured_by, device_id, name, count(*) AS launches, sum(ns)::BIGINT AS to
   quantile_disc(ns, 0.5) FILTER (ns >= 0) AS p50_ns,
   quantile_disc(ns, 0.9) FILTER (ns >= 0) AS p90_ns,
   quantile_disc(ns, 0.99) FILTER (ns >= 0) AS p99_ns,
-  max(ns) AS max_ns
-FROM work
+  max(ns) AS max_ns, any_value(demangled_name) AS demangled_name
+FROM work LEFT JOIN function_names USING (name)
 GROUP BY measured_by, device_id, name
 ORDER BY total_ns DESC NULLS LAST, launches DESC, name;
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/gpurec/gpurec/correlate"
+	function "github.com/gpurec/gpurec/record/symbol"
 )
 
 // openJob is a job of which slices are still to be drawn.
@@ -137,19 +138,19 @@ func (d *drawer) shortOf(n symbol) string {
 		d.shortSymbols = append(d.shortSymbols, "")
 	}
 	if d.shortSymbols[n] == "" {
-		d.shortSymbols[n] = shortKernel(d.m.symbols.text(n))
+		d.shortSymbols[n] = function.Short(d.m.symbols.text(n))
 	}
 	return d.shortSymbols[n]
 }
 
-// short is shortKernel, remembered: few kernels make most launches.
+// short is [function.Short], remembered: few kernels make most launches.
 func (d *drawer) short(name string) string {
 	s, ok := d.shorts[name]
 	if !ok {
 		if len(d.shorts) > 1<<16 {
 			clear(d.shorts)
 		}
-		s = shortKernel(name)
+		s = function.Short(name)
 		d.shorts[name] = s
 	}
 	return s

@@ -5,62 +5,6 @@ import (
 	"strings"
 )
 
-// shortKernel returns a kernel's name without "void ", template arguments,
-// parameters and namespaces. A name that leaves nothing is returned whole.
-func shortKernel(s string) string {
-	if strings.HasPrefix(s, "_Z") {
-		if m := mangledName(s[2:]); m != "" {
-			return m
-		}
-		return s
-	}
-	rest := strings.TrimPrefix(s, "void ")
-	var out []byte
-	depth := 0
-scan:
-	for i := 0; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == '<':
-			depth++
-		case c == '>' && depth > 0 && (i == 0 || rest[i-1] != '-'):
-			depth--
-		case depth > 0:
-		case strings.HasPrefix(rest[i:], "(anonymous namespace)"):
-			i += len("(anonymous namespace)") - 1
-		case c == '(':
-			break scan
-		case c == ':' && strings.HasPrefix(rest[i:], "::"):
-			out = out[:0]
-			i++
-		default:
-			out = append(out, c)
-		}
-	}
-	if short := strings.TrimSpace(string(out)); short != "" {
-		return short
-	}
-	return s
-}
-
-// mangledName returns the last plain name of an Itanium-mangled one (without
-// its _Z), or "" if it has none that is simply spelled out.
-func mangledName(s string) string {
-	s = strings.TrimLeft(s, "NKVrL")
-	last := ""
-	for len(s) > 0 && s[0] >= '0' && s[0] <= '9' {
-		n := 0
-		for len(s) > 0 && s[0] >= '0' && s[0] <= '9' && n < 1<<20 {
-			n = n*10 + int(s[0]-'0')
-			s = s[1:]
-		}
-		if n == 0 || n > len(s) {
-			return last
-		}
-		last, s = s[:n], s[n:]
-	}
-	return last
-}
-
 // errnoNames are the numbers of Linux that a job or call can end with; they
 // are the same on all architectures that have GPU drivers worth tracing.
 var errnoNames = map[int64]string{

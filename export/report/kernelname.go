@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/gpurec/gpurec/record/symbol"
 )
 
 // Parts of a C++ function name that tell nothing to who knows the function.
@@ -23,9 +25,9 @@ func pattern(expr string) func() *regexp.Regexp {
 
 // kernelName shortens the name of a GPU function for a table: without what it
 // returns, its parameters and namespaces, the template's arguments kept as far
-// as they fit. The JSON has the whole name.
+// as they fit, demangled. The JSON has the whole name as the source gives it.
 func kernelName(s string, most int) string {
-	s = clean(s)
+	s = clean(symbol.Demangle(s))
 	if !strings.Contains(s, "::") && !strings.Contains(s, "(") {
 		return clipTo(s, most)
 	}
@@ -60,7 +62,7 @@ func kernelNames(list []Kernel, most int) []string {
 		}
 		if len(seen) < len(group) { // they differ in what was left out
 			for n, i := range group {
-				forms[n] = []rune(clean(list[i].Name))
+				forms[n] = []rune(clean(symbol.Demangle(list[i].Name)))
 			}
 		}
 		p := commonPrefix(forms)

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/gpurec/gpurec/correlate"
 )
 
 func TestKernelName(t *testing.T) {
@@ -57,5 +60,32 @@ func TestKernelNamesApart(t *testing.T) {
 			t.Errorf("%q", s)
 		}
 		seen[s] = true
+	}
+}
+
+// A mangled name is read; the JSON keeps it as it came.
+func TestMangledKernels(t *testing.T) {
+	const gemm, add = "_ZN2at6native4gemmIfEEvPT_", "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEEEEviT0_"
+	for in, want := range map[string]string{
+		gemm:                 "gemm<float>",
+		add:                  "vectorized_elementwise_kernel<CUDAFunctor_add<float>>",
+		"_Z6kernelPf.kd":     "kernel",
+		"_Z99x":              "_Z99x",
+		"_ZN2at6nativeE\x1b": "_ZN2at6nativeE\uFFFD",
+	} {
+		if got := kernelName(in, 60); got != want {
+			t.Errorf("%s is %q, not %q", in, got, want)
+		}
+	}
+	r := build(t, &correlate.Rows{GPUActivities: []correlate.GPUActivity{
+		{ID: 1, Kind: "kernel", Name: gemm, StartNS: at(0), EndNS: at(8e6), DurNS: ns(8e6)},
+		{ID: 2, Kind: "kernel", Name: add, StartNS: at(9e6), EndNS: at(13e6), DurNS: ns(4e6)},
+	}})
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Rule == "kernel_dominates" })
+	if i < 0 || !strings.Contains(r.Findings[i].Text, "GPU function gemm<float> took") || r.Findings[i].Search != "gemm" {
+		t.Errorf("%+v", r.Findings)
+	}
+	if r.Kernels[0].Name != gemm || r.Kernels[1].Name != add {
+		t.Errorf("%+v", r.Kernels)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/record/symbol"
 )
 
 func (b *Builder) stutter() []Finding {
@@ -223,7 +224,7 @@ func (b *Builder) dominates() []Finding {
 		f.when(top.Time.max.start, top.Time.max.end)
 		f.Text = fmt.Sprintf("GPU function %s took %s of the %s of all kernels (%s %%): it ran %s, for up to %s.", kernelName(top.Name, 60), b.rep.dur(top.Time.SumNS),
 			b.rep.dur(all), percent(top.Time.SumNS, all), times(top.Launches), b.rep.dur(top.Time.MaxNS))
-		f.Search = prefix(top.Name)
+		f.Search = prefix(symbol.Short(top.Name))
 		f.Explain = fmt.Sprintf("%s:%d", by, top.Time.max.id)
 		f.SQL = kernelSQL(by, top.Name)
 		out = append(out, f)

@@ -117,8 +117,8 @@ func TestViews(t *testing.T) {
 			{"train", 100, "cudaLaunchKernel", 1, 900, 47.12},
 		}},
 		{"SELECT * FROM kernel_summary ORDER BY measured_by", [][]any{
-			{"gpu_activities", 1, "matmul", 1, 700, 700, 700, 700, 700},
-			{"jobs", 1, "matmul", 1, 1000, 1000, 1000, 1000, 1000},
+			{"gpu_activities", 1, "matmul", 1, 700, 700, 700, 700, 700, nil},
+			{"jobs", 1, "matmul", 1, 1000, 1000, 1000, 1000, 1000, nil},
 		}},
 		{"SELECT gpu, device, ring, jobs, done, queue_delay_count, queue_delay_p50_ns, device_time_count, device_time_max_ns, busy_ns, max_backlog FROM ring_summary", [][]any{
 			{0, "0000:03:00.0", "gfx", 1, 1, 1, 100, 1, 1000, 1000, 1},
