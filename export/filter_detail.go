@@ -3,6 +3,8 @@ package export
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gpurec/gpurec/record/event"
 )
 
 // DetailStep is one step of what a size limit leaves out.
@@ -99,5 +101,6 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%s would take %d bytes, and --max-output allows %d; give more, or a shorter window with --from-time and --to-time", e.Name, e.Size, e.Limit)
+	return fmt.Sprintf("%s would take %s, and --max-output allows %s; give more, or a shorter window with --from-time and --to-time",
+		e.Name, event.SizeText(e.Size), event.SizeText(e.Limit))
 }

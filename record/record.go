@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/live"
 )
 
@@ -124,7 +125,7 @@ func (r *Result) String() string {
 	if name == "-" {
 		name = "standard output"
 	}
-	fmt.Fprintf(&b, "%s: %s, %s events, %s lost", name, bytesText(r.Size), countText(r.Events), countText(r.Lost))
+	fmt.Fprintf(&b, "%s: %s, %s events, %s lost", name, event.SizeText(r.Size), countText(r.Events), countText(r.Lost))
 	switch {
 	case r.End == EndSize:
 		fmt.Fprintf(&b, ", ended early: %s", r.End)
@@ -169,18 +170,6 @@ func ExitStatus(r *Result, err error) int {
 		return 125
 	}
 	return r.Status
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d B", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d kB", n/1000)
-	case n < 10_000_000_000:
-		return fmt.Sprintf("%d MB", n/1_000_000)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
 // countText writes n with a comma between each three digits.

@@ -110,11 +110,11 @@ func (o *Options) check() error {
 	case o.User != "" && len(o.Command) == 0:
 		return &UsageError{"--user is for a command"}
 	case o.MaxSize != 0 && o.MaxSize < 1<<20:
-		return &UsageError{fmt.Sprintf("a log of at most %d bytes is too small: allow 1 MiB or more", o.MaxSize)}
+		return &UsageError{fmt.Sprintf("a log of at most %s is too small: allow 1 MiB or more", event.SizeText(o.MaxSize))}
 	case o.RingBytes > maxRing:
-		return &UsageError{fmt.Sprintf("a BPF ring of more than %d bytes cannot be had: allow less, or record less at once", maxRing)}
+		return &UsageError{fmt.Sprintf("a BPF ring of more than %s cannot be had: allow less, or record less at once", event.SizeText(maxRing))}
 	case o.FtraceKB > maxRing>>10:
-		return &UsageError{fmt.Sprintf("an ftrace buffer of more than %d bytes for each CPU is refused: allow less", maxRing)}
+		return &UsageError{fmt.Sprintf("an ftrace buffer of more than %s for each CPU is refused: allow less", event.SizeText(maxRing))}
 	case o.Duration < 0:
 		return &UsageError{"a negative duration"}
 	}

@@ -435,9 +435,9 @@ func TestResultText(t *testing.T) {
 		r    Result
 		want string
 	}{
-		{Result{File: "run.gpurec", Size: 12_345_678, Events: 1234567, End: EndCommand}, "run.gpurec: 12 MB, 1,234,567 events, 0 lost; next: gpurec report run.gpurec"},
+		{Result{File: "run.gpurec", Size: 12_345_678, Events: 1234567, End: EndCommand}, "run.gpurec: 11.8 MiB, 1,234,567 events, 0 lost; next: gpurec report run.gpurec"},
 		{Result{File: "it's", Size: 999, Events: 1, Lost: 1000, End: EndSize}, `it's: 999 B, 1 events, 1,000 lost, ended early: size limit reached; next: gpurec report 'it'\''s'`},
-		{Result{File: "-", Size: 12_345, End: EndDisk, Err: errors.New("write -: no space")}, "standard output: 12 kB, 0 events, 0 lost, not whole: write -: no space"},
+		{Result{File: "-", Size: 12_345, End: EndDisk, Err: errors.New("write -: no space")}, "standard output: 12.1 KiB, 0 events, 0 lost, not whole: write -: no space"},
 	} {
 		if got := c.r.String(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)

@@ -48,7 +48,7 @@ func importCommand() *cli.Command {
 			if out := c.String("output"); out != "-" {
 				next = "; next: gpurec report " + out
 			}
-			note(c, "%s: %d events, %s%s", c.String("output"), n, formatBytes(bytes), next)
+			note(c, "%s: %d events, %s%s", c.String("output"), n, event.SizeText(bytes), next)
 			return in.result()
 		},
 	}

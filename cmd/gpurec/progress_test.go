@@ -97,7 +97,7 @@ func TestProgressLines(t *testing.T) {
 	at := func(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
 	var out bytes.Buffer
 	p := &progress{w: &out, width: func() int { return 100 }, start: t0}
-	f := &fakeInput{size: 474e6}
+	f := &fakeInput{size: 474 << 20}
 	p.add("a\rb.json", f)
 	last := func() string {
 		l := screen(out.Bytes())
@@ -113,21 +113,21 @@ func TestProgressLines(t *testing.T) {
 			t.Errorf("after %.2f s:\n got %q\nwant %q", now, got, line)
 		}
 	}
-	// 50 MB and 600,000 events a second.
+	// 50 MiB and 600,000 events a second.
 	for s := 0.0; s < 2; s += 0.5 {
-		f.read, f.events = int64(s*50e6), uint64(s*600e3)
+		f.read, f.events = int64(s*50)<<20, uint64(s*600e3)
 		want(s, "")
 	}
-	f.read, f.events = 100e6, 1_200_000
-	want(2, "a\ufffdb.json: 100 MB of 474 MB (21 %), 50 MB/s, 600 k events/s, 8 s left") // 374 / 50
+	f.read, f.events = 100<<20, 1_200_000
+	want(2, "a\ufffdb.json: 100 MiB of 474 MiB (21 %), 50.0 MiB/s, 600 k events/s, 8 s left") // 374 / 50
 	// Rates are those of the last seconds: at 8 s those since 3 s, (150+200-150)/5.
-	f.read, f.events = 150e6, 1_800_000
+	f.read, f.events = 150<<20, 1_800_000
 	p.tick(at(3))
-	f.read, f.events = 350e6, 2_000_000
-	want(8, "a\ufffdb.json: 350 MB of 474 MB (73 %), 40 MB/s, 40 k events/s, 4 s left") // 124 / 40
+	f.read, f.events = 350<<20, 2_000_000
+	want(8, "a\ufffdb.json: 350 MiB of 474 MiB (73 %), 40.0 MiB/s, 40 k events/s, 4 s left") // 124 / 40
 	// What is read twice has no known end.
-	f.read = 500e6
-	want(9, "a\ufffdb.json: 500 MB, 58 MB/s, 33 k events/s") // (500-150)/6, 200,000/6
+	f.read = 500 << 20
+	want(9, "a\ufffdb.json: 500 MiB, 58.3 MiB/s, 33 k events/s") // (500-150)/6, 200,000/6
 	// What a library reads by itself has events only.
 	f.read, f.size = 0, 0
 	p.tick(at(9.5))
@@ -163,11 +163,6 @@ func TestProgressLines(t *testing.T) {
 }
 
 func TestProgressUnits(t *testing.T) {
-	for n, want := range map[float64]string{0: "0 kB", 4096: "4 kB", 250e3: "0.2 MB", 99e6: "99 MB", 2.5e9: "2.50 GB", 123e9: "123 GB"} {
-		if got := megabytes(n); got != want {
-			t.Errorf("megabytes(%g) = %q, not %q", n, got, want)
-		}
-	}
 	for s, want := range map[float64]string{0: "0 s", 0.1: "1 s", 59.5: "1 min 0 s", 200: "3 min 20 s", 3600 * 5.5: "5 h 30 min"} {
 		if got := duration(time.Duration(s * float64(time.Second))); got != want {
 			t.Errorf("duration(%g) = %q, not %q", s, got, want)
@@ -191,8 +186,8 @@ func TestProgressOnTerminal(t *testing.T) {
 		shows      string
 		leaves     []string // beginnings of the lines
 	}{
-		{"import", whole, []string{"import", "IN", "-o", filepath.Join(dir, "a.gpurec")}, 0, "0.2 MB", []string{filepath.Join(dir, "a.gpurec") + ": "}},
-		{"partial", whole + strings.Repeat("x", 100<<10) + "\n", []string{"convert", "IN", filepath.Join(dir, "a.pftrace")}, exitPartial, "0.3 MB",
+		{"import", whole, []string{"import", "IN", "-o", filepath.Join(dir, "a.gpurec")}, 0, "195 KiB", []string{filepath.Join(dir, "a.gpurec") + ": "}},
+		{"partial", whole + strings.Repeat("x", 100<<10) + "\n", []string{"convert", "IN", filepath.Join(dir, "a.pftrace")}, exitPartial, "295 KiB",
 			[]string{filepath.Join(dir, "a.pftrace") + ": ", "gpurec: "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

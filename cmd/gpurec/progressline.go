@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"github.com/gpurec/gpurec/record/event"
 )
 
 // line says how far the work is, "" if nothing has begun.
@@ -44,15 +46,15 @@ func (p *progress) stage(now time.Time, what string) time.Time {
 
 func (p *progress) reading(now time.Time, name string, read, size int64, events uint64) string {
 	units, perSecond := p.rates(sample{now, name, uint64(read), events})
-	line := name + ": " + megabytes(float64(read))
+	line := name + ": " + event.SizeText(read)
 	if read == 0 && events > 0 { // SQLite reads the file by itself
 		return name + ": " + thousands(float64(events)) + " events" + perEvents(perSecond)
 	}
 	if size > 0 {
-		line = fmt.Sprintf("%s of %s (%d %%)", line, megabytes(float64(size)), 100*read/size)
+		line = fmt.Sprintf("%s of %s (%d %%)", line, event.SizeText(size), 100*read/size)
 	}
 	if units > 0 {
-		line += fmt.Sprintf(", %s/s", megabytes(units))
+		line += fmt.Sprintf(", %s/s", event.SizeText(units))
 	}
 	line += perEvents(perSecond)
 	if size > 0 && units > 0 {
@@ -89,21 +91,6 @@ func (p *progress) rates(s sample) (units, events float64) {
 		return 0, 0
 	}
 	return float64(s.units-first.units) / seconds, float64(s.events-first.events) / seconds
-}
-
-// megabytes prints bytes as transfers are counted, in powers of ten.
-func megabytes(n float64) string {
-	switch {
-	case n >= 100e9:
-		return fmt.Sprintf("%.0f GB", n/1e9)
-	case n >= 1e9:
-		return fmt.Sprintf("%.2f GB", n/1e9)
-	case n >= 10e6:
-		return fmt.Sprintf("%.0f MB", n/1e6)
-	case n >= 100e3:
-		return fmt.Sprintf("%.1f MB", n/1e6)
-	}
-	return fmt.Sprintf("%.0f kB", n/1e3)
 }
 
 func thousands(n float64) string {

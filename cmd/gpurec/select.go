@@ -228,7 +228,7 @@ func (s *selection) lower(c *cli.Context, f *export.Filter, err error) (again bo
 		return false, err
 	}
 	s.filter.Detail = detail
-	note(c, "%s would take %s: leaving out more", large.Name, formatBytes(uint64(large.Size)))
+	note(c, "%s would take %s: leaving out more", large.Name, event.SizeText(large.Size))
 	return true, nil
 }
 

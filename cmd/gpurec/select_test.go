@@ -98,7 +98,7 @@ func TestMaxOutput(t *testing.T) {
 		}
 	}
 	r := gpurec(t, "export", demoLog, "-o", filepath.Join(dir, "b.pftrace"), "--max-output", "1K")
-	if r.code != 1 || !strings.Contains(r.stderr, "--max-output allows 1024") {
+	if r.code != 1 || !strings.Contains(r.stderr, "--max-output allows 1.0 KiB") {
 		t.Errorf("status %d: %s", r.code, r.stderr)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*b.pftrace*")); err != nil || len(left) > 0 {

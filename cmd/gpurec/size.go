@@ -31,16 +31,3 @@ func parseDuration(s string) (time.Duration, error) {
 	}
 	return time.ParseDuration(s)
 }
-
-// formatBytes prints a size with three digits or so.
-func formatBytes(n uint64) string {
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	f, u := float64(n), 0
-	for f >= 1024 && u < 4 {
-		f /= 1024
-		u++
-	}
-	return fmt.Sprintf("%.1f %ciB", f, " KMGT"[u])
-}

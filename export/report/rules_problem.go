@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpurec/gpurec/correlate"
+	"github.com/gpurec/gpurec/record/event"
 )
 
 func (b *Builder) commandFailed() []Finding {
@@ -219,7 +220,7 @@ func (b *Builder) memoryLeft() []Finding {
 			what = "allocations of GPU memory"
 		}
 		f.Text = fmt.Sprintf("%s in %d %s were still there when the log ended (%d made, %d undone): a leak if the program no longer uses them.",
-			byteCount(x.LiveBytes), x.Live, what, x.Maps, x.Unmaps)
+			event.SizeText(x.LiveBytes), x.Live, what, x.Maps, x.Unmaps)
 		f.SQL = "SELECT * FROM report_memory"
 		out = append(out, f)
 	}

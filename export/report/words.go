@@ -124,18 +124,6 @@ func (r *Report) at(ns int64) string {
 	return "+" + r.dur(ns-*r.StartNS)
 }
 
-func byteCount(n uint64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-}
-
 // causeWords says an idle cause in a sentence.
 var causeWords = map[string]string{
 	"nothing_submitted":  "because nothing was submitted to it",

@@ -176,7 +176,7 @@ func (w *metaWriter) bodies(m *event.Meta, whole bool) ([][]byte, error) {
 	const room = MaxBody - metaHeadSize
 	parts := max(1, (len(all)+room-1)/room)
 	if parts > MaxMetaParts {
-		return nil, fmt.Errorf("metadata takes %d bytes, more than the %d that a log can hold; leave out probes or snapshots", len(all), MaxMetaParts*room)
+		return nil, fmt.Errorf("metadata takes %s, more than the %s that a log can hold; leave out probes or snapshots", event.SizeText(len(all)), event.SizeText(MaxMetaParts*room))
 	}
 	w.copy++
 	w.head, w.snapshots = head, len(m.Snapshots)

@@ -378,11 +378,11 @@ func (r *Reader) end() error {
 		return io.EOF
 	}
 	if d.cut() {
-		r.cut = &CutError{r.name, d.offset, fmt.Sprintf("the log ends inside a block (%d bytes of it): its recorder was killed, or the file was cut", d.end-d.offset)}
+		r.cut = &CutError{r.name, d.offset, fmt.Sprintf("the log ends inside a block (%s of it): its recorder was killed, or the file was cut", event.SizeText(d.end-d.offset))}
 		r.counters.AddAt(AnomalyCut, 1, r.where(d.offset))
 		return io.EOF
 	}
-	r.cut = &CutError{r.name, d.offset, fmt.Sprintf("the last %d bytes hold no whole block", d.end-d.offset)}
+	r.cut = &CutError{r.name, d.offset, fmt.Sprintf("the last %s hold no whole block", event.SizeText(d.end-d.offset))}
 	r.counters.AddAt(AnomalyBlockDamaged, 1, r.where(d.offset))
 	if r.noteHead(d.head); r.gap.events > 0 {
 		r.counters.AddAt(AnomalyEventsLost, uint64(r.gap.events), r.where(d.offset))
