@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -94,7 +95,7 @@ func (c caller) do(f func() error) error {
 }
 
 // create makes a new file at path. What is there is renamed to path.old if it
-// is a plain file; a device or FIFO is opened. Symbolic links are followed
+// is a plain file that no recorder writes; a device or FIFO is opened. Symbolic links are followed
 // only if root or the given user owns them.
 func create(path string, uid int) (*os.File, error) {
 	fail := func(err error) error { return fmt.Errorf("create %s: %w", path, err) }
@@ -118,6 +119,9 @@ func create(path string, uid int) (*os.File, error) {
 	default:
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFREG:
+			if err := cmp.Or(inUse(dir, base), inUse(dir, base+".old")); err != nil {
+				return nil, fail(err)
+			}
 			if err := unix.Renameat(dir, base, dir, base+".old"); err != nil {
 				return nil, fail(fmt.Errorf("rename the existing file to %s.old: %w", base, err))
 			}
@@ -129,7 +133,18 @@ func create(path string, uid int) (*os.File, error) {
 			return nil, fail(errors.New("something that is no file has this name"))
 		}
 	}
-	return openAt(dir, base, path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)
+	f, err := openAt(dir, base, path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)
+	if errors.Is(err, unix.EEXIST) {
+		err = fail(errInUse) // made since it was looked for
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := hold(f, dir, base); err != nil {
+		f.Close()
+		return nil, fail(err)
+	}
+	return f, nil
 }
 
 func openAt(dir int, base, path string, flags int) (*os.File, error) {

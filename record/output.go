@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +38,7 @@ var _ io.Writer = (*output)(nil)
 
 // openOutput opens the log of a recording.
 func openOutput(o *Options) (*output, error) {
-	if o.Output == "-" || o.Output == "/dev/stdout" {
+	if isStdout(o.Output) {
 		f := o.Stdout
 		if f == nil {
 			f = os.Stdout
@@ -47,6 +49,9 @@ func openOutput(o *Options) (*output, error) {
 		return &output{f: f, name: "standard output", limit: o.MaxSize, reserved: -1}, nil
 	}
 	path := o.Output
+	if f, err := inherited(path); f != nil || err != nil {
+		return &output{f: f, name: path, limit: o.MaxSize, reserved: -1}, err
+	}
 	if path == "" {
 		path = DefaultOutput
 	}
@@ -59,6 +64,37 @@ func openOutput(o *Options) (*output, error) {
 		out.file, out.reserved = true, 0
 	}
 	return out, nil
+}
+
+// isStdout reports whether a path is a name of standard output. To open it by
+// one of the latter would be to open anew what it leads to.
+func isStdout(path string) bool {
+	switch path {
+	case "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+		return true
+	}
+	return false
+}
+
+// inherited returns the open file of this process that a path such as
+// /dev/fd/63 names (a shell's >(command)), nil if it names none of these.
+func inherited(path string) (*os.File, error) {
+	text, ok := strings.CutPrefix(path, "/dev/fd/")
+	if !ok {
+		text, ok = strings.CutPrefix(path, "/proc/self/fd/")
+	}
+	n, err := strconv.ParseUint(text, 10, 20)
+	if !ok || err != nil {
+		return nil, nil
+	}
+	// What this program opened itself is closed on exec: that is nobody's output.
+	flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
+	mode, merr := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
+	if err != nil || merr != nil || flags&unix.FD_CLOEXEC != 0 || mode&unix.O_ACCMODE == unix.O_RDONLY {
+		return nil, &UsageError{path + " is not open for writing: name a file, or - for standard output"}
+	}
+	unix.CloseOnExec(int(n)) // the command does not get it
+	return os.NewFile(uintptr(n), path), nil
 }
 
 // Write writes p whole or, as far as can be, not at all.

@@ -194,10 +194,10 @@ func shellQuote(s string) string {
 
 // outputName is the log's name for people and results.
 func (o *Options) outputName() string {
-	switch o.Output {
-	case "":
+	switch {
+	case o.Output == "":
 		return DefaultOutput
-	case "/dev/stdout":
+	case isStdout(o.Output):
 		return "-"
 	}
 	return o.Output

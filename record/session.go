@@ -70,6 +70,12 @@ const readWait = 10 * time.Millisecond
 // locked from the first moment on.
 const maxRing = 1 << 30
 
+// Below these a buffer holds less than what comes while its reader is woken.
+const (
+	minRing     = 64 << 10
+	minFtraceKB = 16
+)
+
 // Run records until the command ends, a limit is reached, a signal arrives or
 // ctx is done. An error means that there is no recording; what went wrong
 // later is in the Result. Main must have called [RunHelper] first. While Run
@@ -111,6 +117,10 @@ func (o *Options) check() error {
 		return &UsageError{"--user is for a command"}
 	case o.MaxSize != 0 && o.MaxSize < 1<<20:
 		return &UsageError{fmt.Sprintf("a log of at most %s is too small: allow 1 MiB or more", event.SizeText(o.MaxSize))}
+	case o.RingBytes != 0 && o.RingBytes < minRing:
+		return &UsageError{fmt.Sprintf("a BPF ring of %s is too small: give at least %s, as in --ring 16M", event.SizeText(o.RingBytes), event.SizeText(minRing))}
+	case o.FtraceKB != 0 && o.FtraceKB < minFtraceKB:
+		return &UsageError{fmt.Sprintf("an ftrace buffer of %s for each CPU is too small: give at least %s", event.SizeText(o.FtraceKB<<10), event.SizeText(minFtraceKB<<10))}
 	case o.RingBytes > maxRing:
 		return &UsageError{fmt.Sprintf("a BPF ring of more than %s cannot be had: allow less, or record less at once", event.SizeText(maxRing))}
 	case o.FtraceKB > maxRing>>10:
@@ -205,7 +215,7 @@ func (s *session) holdCommand() error {
 		return err
 	}
 	stdout := os.Stdout
-	if s.o.Output == "-" || s.o.Output == "/dev/stdout" {
+	if isStdout(s.o.Output) {
 		stdout = os.Stderr // standard output is the log's
 	}
 	if s.cmd, err = startCommand(s.o.Command, path, ids, env, stdout); err != nil {

@@ -68,6 +68,9 @@ func openInput(c *cli.Context, path string, opt importer.Options) (*input, error
 	if path == "" {
 		return nil, usageError("the name of the input is empty")
 	}
+	if err := knownFlags(c); err != nil {
+		return nil, err
+	}
 	type opened struct {
 		in  *input
 		err error
@@ -91,14 +94,27 @@ func openInput(c *cli.Context, path string, opt importer.Options) (*input, error
 	return o.in, cmp.Or(err, o.err)
 }
 
+// knownFlags refuses flags whose values no input has a use for.
+func knownFlags(c *cli.Context) error {
+	from := c.String("from")
+	if from != "" && from != "gpurec" && !slices.ContainsFunc(importers(), func(f importer.Format) bool { return f.Name == from }) {
+		return usageError("--from %q is not known; known are gpurec, %s", from, importerNames())
+	}
+	_, err := clockFlag(c)
+	return err
+}
+
 func (in *input) open(c *cli.Context, s *importer.Stream, opt importer.Options) error {
 	from := c.String("from")
 	if from == "gpurec" || from == "" && gpulog.Sniff(s.Head) {
 		in.format = "gpurec"
-		return in.openLog(s)
-	}
-	if from != "" && !slices.ContainsFunc(importers(), func(f importer.Format) bool { return f.Name == from }) {
-		return usageError("--from %q is not known; known are gpurec, %s", from, importerNames())
+		if err := in.openLog(s); err != nil {
+			return err
+		}
+		if k := c.String("clock"); k != "" {
+			note(c, "%s: a log says itself what its clock is (%s): --clock %s is not used", shownName(in.name), in.reader.Meta().Clock, k)
+		}
+		return nil
 	}
 	f, err := importer.Detect(s, importers(), from)
 	if err != nil {

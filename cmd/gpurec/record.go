@@ -111,6 +111,9 @@ func recordOptions(c *cli.Context) (*record.Options, error) {
 			return nil, usageError("--library %s: %v", l, err)
 		}
 	}
+	if o.Output == "" {
+		return nil, usageError("the name of the log is empty: name a file with -o, or leave it out for %s", record.DefaultOutput)
+	}
 	if len(o.Command) == 0 && len(o.PIDs) == 0 && !o.All {
 		return nil, usageError("record needs a command, -p PID or -a, as in: gpurec record -- ./train.py")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
+	"github.com/gpurec/gpurec/record"
 	"github.com/gpurec/gpurec/record/event"
 	"github.com/gpurec/gpurec/record/gpulog"
 	"github.com/urfave/cli/v2"
@@ -110,6 +111,9 @@ func replaceable(in, out string) error {
 	}
 	if !st.Mode().IsRegular() {
 		return usageError("%s: is a device, pipe or socket; write to it through standard output: -o - >%s", out, out)
+	}
+	if record.Recording(out) {
+		return usageError("%s: a gpurec record is writing it, and what it records would be lost; name another output, or end that recording first", out)
 	}
 	return nil
 }
