@@ -1,10 +1,12 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -309,5 +311,44 @@ func TestSizes(t *testing.T) {
 		if got, err := parseBytes(s); err == nil {
 			t.Errorf("parseBytes(%q) = %d", s, got)
 		}
+	}
+}
+
+// An archive of several files is not a file that ends early.
+func TestArchiveOfSeveral(t *testing.T) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, name := range []string{"one.txt", "two.txt"} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(smallTrace))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, smallTrace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	archive := writeFile(t, "two.tar", b.String())
+	r := gpurec(t, "info", archive)
+	if want := "gpurec: " + archive + ": holds several files: one.txt was read, two.txt and what follows was not; name one with --member\n"; r.code != exitPartial || r.stderr != want {
+		t.Errorf("status %d: %s", r.code, r.stderr)
+	}
+	if !strings.Contains(r.stdout, "archive_members_not_read  1  name one with --member") || strings.Contains(r.stdout, "input_ends_early") {
+		t.Errorf("%s", r.stdout)
+	}
+	if r := gpurec(t, "info", "--member", "two.txt", archive); r.code != 0 || r.stderr != "" {
+		t.Errorf("status %d: %s", r.code, r.stderr)
+	}
+}
+
+// The help lists what can be read, and every verb.
+func TestHelpLists(t *testing.T) {
+	help := must(t, "--help")
+	if strings.Contains(help, "perfetto-text") || !strings.Contains(help, "\n   version ") {
+		t.Errorf("%s", help)
+	}
+	if r := gpurec(t, "info", writeFile(t, "x", "nothing")); strings.Contains(r.stderr, "perfetto-text") || !strings.Contains(r.stderr, "kineto") {
+		t.Errorf("%s", r.stderr)
 	}
 }

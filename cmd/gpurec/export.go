@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"os"
+	"strings"
 
 	"github.com/gpurec/gpurec/export"
 	"github.com/urfave/cli/v2"
@@ -114,6 +115,10 @@ func convertOnce(c *cli.Context, sel *selection, from []string, to string) (agai
 			note(c, "left out: %s", s)
 		}
 	}
-	note(c, "%s: %d events, %s", to, total(sum.Events[:]), rowsLine(sum))
+	made := to
+	if c.Command.Name == "open" {
+		made = strings.Join(from, ", ") // it knows nothing of the picture in between
+	}
+	note(c, "%s: %d events, %s", made, total(sum.Events[:]), rowsLine(sum))
 	return false, in.result()
 }

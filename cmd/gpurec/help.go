@@ -48,7 +48,9 @@ func flagText(f cli.Flag) string {
 func importerNames() string {
 	var names []string
 	for _, f := range importers() {
-		names = append(names, f.Name)
+		if !f.Refused {
+			names = append(names, f.Name)
+		}
 	}
 	return strings.Join(names, ", ")
 }

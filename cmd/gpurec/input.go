@@ -22,6 +22,11 @@ var (
 		Doc:    "The input could not be read to its end.",
 		Remedy: "what was whole is here; fetch or record the file again for the rest",
 	}
+	membersLeft = &event.AnomalySpec{
+		Name: "archive_members_not_read", Severity: event.SeverityError,
+		Doc:    "The archive holds several files: the first was read, and none behind it.",
+		Remedy: "name one with --member, or unpack the archive and give its files",
+	}
 )
 
 // reader is what logs and importers have in common.
@@ -181,8 +186,7 @@ func (in *input) Next(b *event.Batch) error {
 		in.events.Add(uint64(len(b.Events)))
 	case !errors.Is(err, io.EOF) && in.events.Load() > 0:
 		in.ended.Store(true)
-		in.failure = err
-		in.extra.AddAt(inputEnds, 1, err.Error())
+		in.fail(err)
 		b.Reset()
 		return io.EOF
 	default:
@@ -212,6 +216,19 @@ func (in *input) await() (err, stop error) {
 	case <-in.ctx.Done():
 		return nil, interrupted(in.ctx)
 	}
+}
+
+// fail notes why the input ended early.
+func (in *input) fail(err error) {
+	in.failure = err
+	spec := inputEnds
+	if errors.Is(err, importer.ErrSeveral) {
+		spec = membersLeft
+		for ie := (*importer.Error)(nil); errors.As(err, &ie); err = ie.Err {
+			in.failure = ie // the innermost: where in the first member it was found is of no use
+		}
+	}
+	in.extra.AddAt(spec, 1, in.failure.Error())
 }
 
 // Progress and Seen are what progress asks; see [source].

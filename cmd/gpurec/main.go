@@ -104,7 +104,7 @@ func newApp() *cli.App {
 		Commands: []*cli.Command{
 			recordCommand(), importCommand(), exportCommand(), convertCommand(),
 			correlateCommand(), reportCommand(), infoCommand(), openCommand(), doctorCommand(),
-			{Name: "version", Hidden: true, Action: func(*cli.Context) error { fmt.Println(tool()); return nil }},
+			{Name: "version", Usage: "print the version", Action: func(*cli.Context) error { fmt.Println(tool()); return nil }},
 		},
 	}
 	for _, c := range app.Commands {

@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/gpurec/gpurec/record/importer"
 	"github.com/urfave/cli/v2"
 )
 
@@ -77,12 +80,12 @@ func traceFor(c *cli.Context, paths []string) (trace string, cleanup func(), err
 	path := paths[0]
 	if len(paths) > 1 {
 		path = "merged"
-	} else if strings.HasSuffix(path, ".pftrace") || strings.HasSuffix(path, ".pftrace.gz") {
+	} else if (strings.HasSuffix(path, ".pftrace") || strings.HasSuffix(path, ".pftrace.gz")) && isPerfetto(path) {
 		return path, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "gpurec-open-")
 	if err != nil {
-		return "", nil, err
+		return "", nil, fmt.Errorf("make a folder for the picture: %w; name a place for it with TMPDIR", err)
 	}
 	cleanup = func() { os.RemoveAll(dir) }
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
@@ -94,11 +97,39 @@ func traceFor(c *cli.Context, paths []string) (trace string, cleanup func(), err
 	if err := convert(c, paths, trace); err != nil {
 		if !errors.As(err, &ee) || ee.code != exitPartial {
 			cleanup()
+			if strings.Contains(err.Error(), dir) { // nobody asked for that file
+				err = fmt.Errorf("%s: make a picture of it in %s: %w; make room there, or name another place with TMPDIR", shownName(path), filepath.Dir(dir), cause(err))
+			}
 			return "", nil, err
 		}
 		fmt.Fprintln(os.Stderr, "gpurec:", err)
 	}
 	return trace, cleanup, nil
+}
+
+// isPerfetto reports whether a file is what its name says. What cannot be read
+// or is something else is converted, or says by that what is wrong.
+func isPerfetto(path string) bool {
+	s, err := importer.OpenMember(path, "")
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	f, err := importer.Detect(s, importers(), "")
+	return err == nil && f.Name == "perfetto"
+}
+
+// cause is what the operating system says of a file, without its name.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
 }
 
 // uiAddress is the address that makes the UI fetch the trace and unfold the

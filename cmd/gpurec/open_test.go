@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -201,5 +202,66 @@ func TestOpenCommand(t *testing.T) {
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// "OPTIONS *" is nobody's either, unless it comes from the page.
+func TestOpenOptionsStar(t *testing.T) {
+	s, _ := serveTrace(t, "trace")
+	for _, c := range []struct{ host, origin, want string }{
+		{"evil.example", "", "403"},
+		{s.host, "", "403"},
+		{s.host, "https://evil.example", "403"},
+		{"evil.example", uiOrigin, "403"},
+		{s.host, uiOrigin, "404"},
+	} {
+		conn, err := net.Dial("tcp", s.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "OPTIONS * HTTP/1.1\r\nHost: " + c.host + "\r\nConnection: close\r\n"
+		if c.origin != "" {
+			text += "Origin: " + c.origin + "\r\n"
+		}
+		if _, err := io.WriteString(conn, text+"\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		if !strings.HasPrefix(string(b), "HTTP/1.1 "+c.want+" ") || strings.Contains(string(b), "Allow-Origin") != (c.want == "404") {
+			t.Errorf("%+v: %s", c, b)
+		}
+	}
+}
+
+// What goes wrong on the way to the browser is told of the user's own file.
+func TestOpenNamesTheInput(t *testing.T) {
+	trace := writeFile(t, "trace.txt", smallTrace)
+	fake := writeFile(t, "fake.pftrace", "not a trace")
+	for _, c := range []struct {
+		args, tmp, want string
+	}{
+		{trace, filepath.Join(t.TempDir(), "none"), "make a folder for the picture: "},
+		{fake, t.TempDir(), fake + ": byte 0: no known trace format"},
+	} {
+		cmd := exec.Command(os.Args[0], "open", "--browser=none", "--timeout=1", c.args)
+		cmd.Env = append(os.Environ(), mainEnv+"=1", "TMPDIR="+c.tmp, "SSH_CONNECTION=")
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.HasPrefix(string(out), "gpurec: "+c.want) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%s: %v: %s", c.args, err, out)
+		}
+	}
+	// A limit on the size of files stands for a full disk.
+	tmp := t.TempDir()
+	sh := exec.Command("sh", "-c", `ulimit -f 0; exec "$0" "$@"`, os.Args[0], "open", "--browser=none", "--timeout=1", trace)
+	sh.Env = append(os.Environ(), mainEnv+"=1", "TMPDIR="+tmp, "SSH_CONNECTION=")
+	out, err := sh.CombinedOutput()
+	if want := "gpurec: " + trace + ": make a picture of it in " + tmp + ": file too large; "; err == nil || string(out)[:min(len(out), len(want))] != want {
+		t.Errorf("%v: %s, want %s", err, out, want)
 	}
 }

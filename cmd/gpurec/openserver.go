@@ -146,6 +146,8 @@ func (s *traceServer) serve(ctx context.Context, l net.Listener, timeout time.Du
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 		MaxHeaderBytes:    16 << 10,
+		// The library's own answer to "OPTIONS *" asks for neither Host nor Origin.
+		DisableGeneralOptionsHandler: true,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()

@@ -16,10 +16,10 @@ import (
 // named. A zip needs a plain file, since its directory stands at its end; a
 // tar can come through a pipe: that it holds more is then found at the end.
 
-var (
-	errSeveral  = errors.New("holds several files")
-	errNoMember = errors.New("holds no such member")
-)
+// ErrSeveral says that an archive holds more than the file that is read.
+var ErrSeveral = errors.New("holds several files")
+
+var errNoMember = errors.New("holds no such member")
 
 // zipEncrypted is the bit of a member's flags that says that it is.
 const zipEncrypted = 1
@@ -63,7 +63,7 @@ func (s *Stream) openZip() error {
 	}
 	switch {
 	case s.member == "" && len(names) > 1:
-		return &Error{Name: s.Name, Offset: -1, Err: errSeveral, Remedy: memberList(names)}
+		return &Error{Name: s.Name, Offset: -1, Err: ErrSeveral, Remedy: memberList(names)}
 	case pick == nil && len(names) == 0:
 		return &Error{Name: s.Name, Offset: -1, Err: errors.New("holds no file"), Remedy: "there is nothing to read"}
 	case pick == nil:
@@ -133,7 +133,7 @@ func (m *tarMember) after() error {
 			return io.EOF // damage behind the last member costs nothing
 		}
 		if h.Typeflag == tar.TypeReg {
-			return &Error{Name: m.archive, Offset: -1, Err: fmt.Errorf("%w: %s was read, %s and what follows was not", errSeveral, m.name, h.Name), Remedy: nameMember}
+			return &Error{Name: m.archive, Offset: -1, Err: fmt.Errorf("%w: %s was read, %s and what follows was not", ErrSeveral, m.name, h.Name), Remedy: nameMember}
 		}
 	}
 }

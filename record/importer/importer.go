@@ -26,6 +26,9 @@ type Format struct {
 	// Open starts reading. It reads no more than it needs to know that the
 	// input is of its format.
 	Open func(in Input, o Options) (Reader, error)
+	// Refused says that Open always fails: the format is recognised only to
+	// say what to do.
+	Refused bool
 }
 
 // Input is an open file or pipe, decompressed.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -229,13 +230,13 @@ func Detect(s *Stream, formats []Format, name string) (*Format, error) {
 	if s.Dir != nil && name == "" {
 		return nil, isFolder(s.Name)
 	}
-	known := ""
-	for i, f := range formats {
-		if i > 0 {
-			known += ", "
+	var names []string
+	for _, f := range formats {
+		if !f.Refused {
+			names = append(names, f.Name)
 		}
-		known += f.Name
 	}
+	known := strings.Join(names, ", ")
 	if name != "" {
 		return nil, fmt.Errorf("%w: %q; known are %s", ErrUnknownFormat, name, known)
 	}

@@ -40,7 +40,7 @@ func Format() importer.Format {
 func Text() importer.Format {
 	return importer.Format{
 		Name:  "perfetto-text",
-		Title: "Perfetto trace in text form (refused)",
+		Title: "Perfetto trace in text form (refused)", Refused: true,
 		Sniff: sniffText,
 		Open: func(in importer.Input, _ importer.Options) (importer.Reader, error) {
 			return nil, &importer.Error{Name: in.Name, Offset: 0, Err: errors.New("is the text form of a Perfetto trace, which is not read"),
