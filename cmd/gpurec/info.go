@@ -58,11 +58,11 @@ type info struct {
 	StartNS       *int64            `json:"start_ns"`
 	EndNS         *int64            `json:"end_ns"`
 	Command       []string          `json:"command,omitempty"`
-	ExitStatus    *int              `json:"exit_status"`      // of the command
-	RecordedNS    *int64            `json:"recorded_unix_ns"` // when it began, Unix time; null if nothing relates the clock to that
-	WrittenBy     string            `json:"written_by"`       // what wrote the log, and its version
-	Source        string            `json:"source"`           // what the events were read from first: live, kineto, …
-	Inputs        []string          `json:"inputs"`           // names of the imported files
+	ExitStatus    *int              `json:"exit_status"`          // of the command
+	RecordedNS    *int64            `json:"recorded_unix_ns"`     // when it began, Unix time; null if nothing relates the clock to that
+	WrittenBy     string            `json:"written_by,omitempty"` // what wrote the log, and its version
+	Source        string            `json:"source"`               // what the events were read from first: live, kineto, …
+	Inputs        []string          `json:"inputs"`               // names of the imported files
 	Host          infoHost          `json:"host"`
 	Events        map[string]uint64 `json:"events"`
 	Rows          map[string]uint64 `json:"rows"`
@@ -222,7 +222,7 @@ func (i *info) finish(sum *correlate.Summary, format string) {
 func (i *info) writeText(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "file\t%s (%s)\n", oneLine(strings.Join(i.Files, ", ")), i.Format)
+	fmt.Fprintf(w, "file\t%s (%s)\n", oneLine(strings.Join(i.Files, ", ")), i.formatText())
 	i.writeOrigin(w)
 	fmt.Fprintf(w, "clock\t%s\n", i.Clock)
 	if i.StartNS != nil {

@@ -77,12 +77,14 @@ func TestInfoTellsTheOrigin(t *testing.T) {
 	d.SetStr(event.FieldVersion, "550.54")
 	log := writeLogFile(t, "run.gpurec", meta, []event.Event{d})
 	out := must(t, "info", log)
+	if want := "file      " + log + " (gpurec, written by gpurec 1.2.3)\n"; !strings.HasPrefix(out, want) {
+		t.Errorf("%q does not begin %s", want, out)
+	}
 	for _, line := range []string{
-		"command     python3 train.py --name 'a b' (exit status 130)",
-		"recorded    2023-11-14 22:13:21.000 UTC",
-		"host        node7 (Linux 6.12.1 x86_64, 48 CPUs, boot b-1)",
-		"GPU 0       NVIDIA H100 (0000:81:00.0, nvidia 550.54)",
-		"written by  gpurec 1.2.3",
+		"command   python3 train.py --name 'a b' (exit status 130)",
+		"recorded  2023-11-14 22:13:21.000 UTC",
+		"host      node7 (Linux 6.12.1 x86_64, 48 CPUs, boot b-1)",
+		"GPU 0     NVIDIA H100 (0000:81:00.0, nvidia 550.54)",
 	} {
 		if !strings.Contains(out, "\n"+line+"\n") {
 			t.Errorf("%q is not in\n%s", line, out)

@@ -75,7 +75,14 @@ func (i *info) writeOrigin(w io.Writer) {
 	for _, d := range slices.SortedStableFunc(slices.Values(i.Devices), func(a, b infoDevice) int { return cmp.Compare(a.GPU, b.GPU) }) {
 		line(fmt.Sprintf("GPU %d", d.GPU), d.text())
 	}
-	line("written by", i.WrittenBy)
+}
+
+// formatText is the input's format and, of a log, what wrote it.
+func (i *info) formatText() string {
+	if i.WrittenBy == "" {
+		return i.Format
+	}
+	return oneLine(i.Format + ", written by " + i.WrittenBy)
 }
 
 func (h *infoHost) text() string {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -167,11 +166,12 @@ func (s *Stream) unpack(br *bufio.Reader) (bool, error) {
 		return true, s.openTar(br)
 	case bytes.HasPrefix(s.Head, []byte{0x1f, 0x8b}):
 		return true, s.openPacked("gzip", br, func(r io.Reader) (io.Reader, error) {
-			z, err := gzip.NewReader(r)
-			if err == nil {
-				s.close = append(s.close, z.Close)
+			z, err := newGzipReader(r)
+			if err != nil {
+				return nil, err
 			}
-			return z, err
+			s.close = append(s.close, z.Close)
+			return z, nil
 		})
 	case bytes.HasPrefix(s.Head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return true, s.openPacked("zstd", br, func(r io.Reader) (io.Reader, error) {
@@ -242,9 +242,13 @@ func Detect(s *Stream, formats []Format, name string) (*Format, error) {
 	}
 	remedy := "known are gpurec, " + known
 	for _, k := range knownForeign {
-		if bytes.HasPrefix(s.Head, k.magic) {
-			return nil, &Error{Name: s.Name, Offset: 0, Err: errors.New(k.what), Remedy: k.remedy}
+		if !bytes.HasPrefix(s.Head, k.magic) {
+			continue
 		}
+		if s.layers > 0 {
+			return nil, &Error{Name: s.Name, Offset: -1, Err: errors.New("holds a file that " + k.what), Remedy: "take it out, then " + k.remedy}
+		}
+		return nil, &Error{Name: s.Name, Offset: 0, Err: errors.New(k.what), Remedy: k.remedy}
 	}
 	return nil, &Error{Name: s.Name, Offset: 0, Err: ErrUnknownFormat, Remedy: remedy}
 }

@@ -132,6 +132,27 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// What stands in something that is read is told as such, with what to do.
+func TestDetectWithin(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"\xfd7zXZ\x00…", "in: byte 0: is compressed by xz, which is not read; unpack it: xz -dk FILE"},
+		{string(gz(t, []byte("\xfd7zXZ\x00…"))), "in: holds a file that is compressed by xz, which is not read; take it out, then unpack it: xz -dk FILE"},
+		{string(gz(t, []byte("BZh9…"))), "in: holds a file that is compressed by bzip2, which is not read; take it out, then unpack it: bzip2 -dk FILE"},
+	} {
+		s, err := NewStream("in", strings.NewReader(c.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Detect(s, nil, ""); err == nil || err.Error() != c.want {
+			t.Errorf("%q: %v, want %s", c.in, err, c.want)
+		}
+	}
+	// A zip archive needs a plain file of its own.
+	if _, err := NewStream("in", bytes.NewReader(gz(t, zipOf(t, "a")))); err == nil || !strings.HasSuffix(err.Error(), "save it as a file, or unpack it first") {
+		t.Errorf("%v", err)
+	}
+}
+
 // archives with the given members, which hold their own names.
 func zipOf(t *testing.T, names ...string) []byte {
 	t.Helper()
