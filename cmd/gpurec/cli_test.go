@@ -352,3 +352,15 @@ func TestHelpLists(t *testing.T) {
 		t.Errorf("%s", r.stderr)
 	}
 }
+
+// A line that was an event and is none any more is a part that could not be read.
+func TestTornLine(t *testing.T) {
+	r := gpurec(t, "info", writeFile(t, "torn.txt", smallTrace+"     app-10    [000] .....     1.0\n"))
+	if r.code != exitPartial || !strings.Contains(r.stderr, "ftrace_text_torn_line") || !strings.Contains(r.stdout, "ftrace_text_torn_line") {
+		t.Errorf("status %d: %s\n%s", r.code, r.stderr, r.stdout)
+	}
+	r = gpurec(t, "info", writeFile(t, "foreign.txt", smallTrace+"root@host:~# exit\n"))
+	if r.code != 0 || !strings.Contains(r.stdout, "ftrace_text_unread_line") {
+		t.Errorf("status %d: %s\n%s", r.code, r.stderr, r.stdout)
+	}
+}

@@ -39,6 +39,12 @@ var (
 		Doc:    "a line is neither an event nor a header and was left out",
 		Remedy: "look at the line given; if it is an event, report it",
 	}
+	// AnomalyTornLine counts lines that were events once.
+	AnomalyTornLine = event.AnomalySpec{
+		Name: "ftrace_text_torn_line", Severity: event.SeverityError,
+		Doc:    "a line has the CPU column of an event, and what stands around it cannot be read: it was left out",
+		Remedy: "look at the line given: if it is damaged, fetch the file again; if it is a whole event, report it",
+	}
 	// AnomalyLongLine counts lines that are longer than a reader can hold.
 	AnomalyLongLine = event.AnomalySpec{
 		Name: "ftrace_text_long_line", Severity: event.SeverityError,
@@ -218,6 +224,10 @@ func (r *reader) line(b *event.Batch, line []byte) {
 		fallthrough
 	default:
 		r.tally.unread++
+		if hasCPU(line) {
+			r.note(&AnomalyTornLine)
+			return
+		}
 		r.note(&AnomalyUnreadLine)
 	}
 }

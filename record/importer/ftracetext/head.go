@@ -45,6 +45,18 @@ func parseHead(line []byte, h *head) bool {
 	return parseNoCPU(line, h)
 }
 
+// hasCPU reports whether a line has the column of an event's CPU.
+func hasCPU(line []byte) bool {
+	for i := range line {
+		if line[i] == '[' {
+			if _, _, ok := cpuColumn(line, i); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // cpuColumn reads "[003]" at i and returns where it ends.
 func cpuColumn(line []byte, i int) (end int, cpu int32, ok bool) {
 	j := i + 1

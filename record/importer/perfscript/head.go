@@ -121,6 +121,24 @@ func (h *head) name(tok, rest []byte) bool {
 	return true
 }
 
+// hasCPU reports whether a line has the column of an event's CPU: "[003]"
+// between blanks.
+func hasCPU(line []byte) bool {
+	for {
+		i := bytes.IndexByte(line, '[')
+		if i < 0 {
+			return false
+		}
+		before := i > 0 && blank(line[i-1])
+		line = line[i+1:]
+		if n := bytes.IndexByte(line, ']'); before && n > 0 && (n == len(line)-1 || blank(line[n+1])) {
+			if _, ok := number(line[:n]); ok {
+				return true
+			}
+		}
+	}
+}
+
 func nameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '{' || c >= '0' && c <= '9'
 }
