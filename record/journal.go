@@ -36,7 +36,15 @@ type journal struct {
 
 	// exec is told of each process that changed its program; it may be nil.
 	exec func(pid int32)
+
+	// starter is the command's pid until its execve: its threads are those of
+	// gpurec's helper then, which the execve ends. 0 is none.
+	starter int32
 }
+
+// starterThread is what threads of the helper that became the command are
+// called in the log.
+const starterThread = "gpurec starter"
 
 // cutoff counts what came after the log was full, per stream.
 type cutoff struct {
@@ -69,6 +77,9 @@ func (j *journal) put(events []event.Event) {
 	if j.err != nil {
 		return
 	}
+	if j.starter != 0 {
+		j.markStarter(events)
+	}
 	if err := j.w.Write(events); err != nil {
 		j.err = err
 		return
@@ -85,6 +96,23 @@ func (j *journal) put(events []event.Event) {
 			if op, _ := e.Uint(event.FieldTaskOp); j.exec != nil && e.PID > 0 && event.TaskOp(op) == event.TaskExec {
 				j.exec(e.PID)
 			}
+		}
+	}
+}
+
+// markStarter names the threads that end before the command's execve.
+func (j *journal) markStarter(events []event.Event) {
+	for i := range events {
+		e := &events[i]
+		if e.Kind != event.KindTask || e.PID != j.starter {
+			continue
+		}
+		switch op, _ := e.Uint(event.FieldTaskOp); {
+		case event.TaskOp(op) == event.TaskExec:
+			j.starter = 0
+			return
+		case event.TaskOp(op) == event.TaskExit && e.TID != e.PID:
+			e.Comm = starterThread
 		}
 	}
 }

@@ -251,6 +251,9 @@ func (s *session) start() error {
 		default: // identity of very many at once is left to their exec events
 		}
 	}
+	if s.cmd != nil {
+		s.log.starter = int32(s.cmd.pid())
+	}
 	s.log.write("identity", s.identity())
 	s.log.flush(nil)
 	for _, st := range s.streams {

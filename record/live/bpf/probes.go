@@ -254,8 +254,9 @@ func (s *Source) Probes() []event.Probe {
 	if s.o.wants(GroupAPI) && s.mode == uprobeNone && s.modeReason != "" {
 		out = append(out, event.Probe{Name: "uprobes", Mechanism: "uprobe", State: stateFailed, Reason: s.modeReason})
 	}
+	homes := symbolHomes(s.libOrder)
 	for _, lib := range s.libOrder {
-		out = append(out, s.libraryProbes(lib, hits)...)
+		out = append(out, s.libraryProbes(lib, hits, homes)...)
 	}
 	for _, n := range s.notes {
 		out = append(out, event.Probe{Name: "note", Mechanism: "bpf", State: stateFailed, Reason: n})
@@ -270,7 +271,34 @@ func at(l []uint64, i int) uint64 {
 	return 0
 }
 
-func (s *Source) libraryProbes(lib *library, hits []uint64) []event.Probe {
+// symbolHomes counts the libraries that a function is probed in.
+func symbolHomes(libs []*library) map[string]int {
+	n := map[string]int{}
+	for _, lib := range libs {
+		for _, sym := range lib.symbols {
+			n[sym.name]++
+		}
+	}
+	return n
+}
+
+// place tells one copy of a library from another: by its path, and by its
+// number in the file system too if another one has that path (in a container).
+func (s *Source) place(lib *library) string {
+	for k, l := range s.libs {
+		if l != lib {
+			continue
+		}
+		for _, o := range s.libOrder {
+			if o != lib && o.path == lib.path {
+				return fmt.Sprintf("in %s (inode %d)", lib.path, k.ino)
+			}
+		}
+	}
+	return "in " + lib.path
+}
+
+func (s *Source) libraryProbes(lib *library, hits []uint64, homes map[string]int) []event.Probe {
 	var out []event.Probe
 	if lib.reason != "" || len(lib.symbols) == 0 {
 		out = append(out, event.Probe{Name: filepath.Base(lib.path), Mechanism: s.mode.String(), State: stateFailed, Reason: lib.reason})
@@ -285,6 +313,9 @@ func (s *Source) libraryProbes(lib *library, hits []uint64) []event.Probe {
 		}
 		if len(lib.aliases[i]) > 0 {
 			p.Reason = join(p.Reason, "also "+strings.Join(lib.aliases[i], ", "))
+		}
+		if homes[sym.name] > 1 {
+			p.Reason = join(p.Reason, s.place(lib))
 		}
 		if s.mode != uprobeNone && len(lib.links) == 0 && s.state == stateRunning {
 			p.State = stateFailed
