@@ -96,6 +96,8 @@ func docs(t *testing.T) string {
 				names = append(names, "`"+c.Name+"`")
 			}
 			fmt.Fprintf(&b, "Sorted by %s.", strings.Join(names, ", else "))
+		} else if names := kindNames[table.Name]; names != nil {
+			fmt.Fprintf(&b, "Not sorted by time: rows of the same `%s` stand together in a row group.", strings.Join(names, "`, `"))
 		} else {
 			b.WriteString("Not sorted by time.")
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,7 +158,7 @@ func TestPages(t *testing.T) {
 		rows.Counters, want["counters"] = randomTable[correlate.Counter](r, 2*pageRows)
 		rows.Jobs, want["jobs"] = randomTable[correlate.Job](r, 3001)
 		rows.Slices, want["slices"] = randomTable[correlate.Slice](r, pageRows+1)
-		rows.Unmatched, want["unmatched"] = randomTable[correlate.Unmatched](r, pageRows+63)
+		rows.Threads, want["threads"] = randomTable[correlate.Thread](r, pageRows+63)
 		rows.Devices, want["devices"] = randomTable[correlate.Device](r, 65)
 		dir := filepath.Join(t.TempDir(), "out")
 		export1(t, dir, export.Options{}, rows)
@@ -327,6 +328,59 @@ func TestStored(t *testing.T) {
 			t.Errorf("%d bytes became %d, %v", n, len(got), err)
 		}
 	}
+}
+
+// Rows of a kind stand together in each row group, in the order in which they
+// came; kinds in that of their first rows.
+func TestKinds(t *testing.T) {
+	for different, n := range map[int]int{1: 300, 9: rowGroupRows + 5000, maxKinds - 1: 9000, maxKinds: 9000, 1000: 9000} {
+		r := rand.New(rand.NewPCG(7, uint64(different)))
+		links := make([]correlate.Link, n)
+		for i := range links {
+			k := r.IntN(different)
+			links[i] = correlate.Link{SrcTable: fmt.Sprint("s", k%3), DstTable: fmt.Sprint("d", k%5), Rule: fmt.Sprint("r", k), SrcID: correlate.ID(i + 1)}
+			if k == 0 {
+				links[i].SrcTable, links[i].DstTable, links[i].Rule = "", "", ""
+			}
+		}
+		dir := filepath.Join(t.TempDir(), "out")
+		export1(t, dir, export.Options{}, &correlate.Rows{Links: links[:200]}, &correlate.Rows{Links: links[200:]})
+		names, got := read(t, dir, "links")
+		column := func(name string) int { return slices.Index(names, name) }
+		if len(got) != n {
+			t.Fatalf("%d rows", len(got))
+		}
+		for g := range (n + rowGroupRows - 1) / rowGroupRows {
+			from := g * rowGroupRows
+			var want []correlate.Link
+			for _, of := range byKind(links[from:min(from+rowGroupRows, n)], maxKinds-1) {
+				want = append(want, of...)
+			}
+			for i, w := range want {
+				row := got[from+i]
+				if row[column("src_id")] != int64(w.SrcID) || w.Rule != "" && row[column("rule")] != w.Rule || w.Rule == "" && row[column("rule")] != nil {
+					t.Fatalf("%d kinds, row group %d: row %d is %v, not %v", different, g, i, row, w)
+				}
+			}
+		}
+	}
+}
+
+// byKind returns the links of each rule, those beyond most rules together.
+func byKind(links []correlate.Link, most int) (kinds [][]correlate.Link) {
+	at := map[string]int{}
+	for _, l := range links {
+		k, ok := at[l.Rule]
+		if !ok {
+			k = min(len(at), most)
+			at[l.Rule] = k
+		}
+		if k == len(kinds) {
+			kinds = append(kinds, nil)
+		}
+		kinds[k] = append(kinds[k], l)
+	}
+	return kinds
 }
 
 // NaN has no place in an order: it is not in statistics, nor is what only it is in.

@@ -60,16 +60,19 @@ func newTables(tmpDir string) []sinkTable {
 }
 
 // table is a table of rows T. Rows come in the order of their ends; a table
-// with times is sorted before it is written, any other is written as it comes.
+// with times is sorted before it is written, any other is written as it comes,
+// or a row group of it by kinds.
 type table[T any] struct {
 	desc   *correlate.Table
 	rows   func(*correlate.Rows) []T
 	sorter *export.Sorter[T]
+	kinds  *kinds[T] // nil: rows keep their order
 	file   *file
 }
 
 func newTable[T any](tmpDir string, rows func(*correlate.Rows) []T) *table[T] {
 	t := &table[T]{desc: tableOf(reflect.TypeFor[T]()), rows: rows}
+	t.kinds = newKinds[T](t.desc)
 	if times := sortTimes(t.desc); len(times) > 0 {
 		compare := func(a, b *T) int {
 			return cmp.Compare(firstTime(unsafe.Pointer(a), times), firstTime(unsafe.Pointer(b), times))
@@ -128,6 +131,16 @@ func (t *table[T]) add(all *correlate.Rows, dir string) error {
 	if err := t.open(dir); err != nil {
 		return err
 	}
+	if t.kinds != nil {
+		for i := range rows {
+			if t.kinds.add(&rows[i]) {
+				if err := t.file.write(t.kinds.take()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
 	batch := make([]*T, 0, min(len(rows), batchRows))
 	for i := range rows {
 		batch = append(batch, &rows[i])
@@ -165,6 +178,12 @@ func (t *table[T]) open(dir string) (err error) {
 func (t *table[T]) finish(dir string, meta []keyValue, interrupted func() error) error {
 	if err := t.open(dir); err != nil {
 		return err
+	}
+	if t.kinds != nil {
+		if err := t.file.write(t.kinds.take()); err != nil {
+			return err
+		}
+		t.kinds = nil
 	}
 	if t.sorter != nil && t.sorter.Len() > 0 {
 		err := t.sorter.EachBatch(batchRows, func(batch []*T) error {

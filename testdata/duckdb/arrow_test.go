@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -61,19 +60,7 @@ func rowsOf(rows *correlate.Rows, table *correlate.Table) []reflect.Value {
 			want = append(want, v.Field(i).Index(k))
 		}
 	}
-	if !slices.Contains(inOrderOfRows, table.Name) {
-		slices.SortStableFunc(want, func(a, b reflect.Value) int {
-			x, y := sortKey(a), sortKey(b)
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
-		})
-	}
-	return want
+	return inOrderOfFile(table, want)
 }
 
 func compareArrow(t *testing.T, table *correlate.Table, got arrow.Table, want []reflect.Value) {

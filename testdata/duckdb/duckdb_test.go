@@ -3,6 +3,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"math"
@@ -199,7 +200,46 @@ func sortKey(row reflect.Value) int64 {
 }
 
 // Tables whose rows keep their order.
-var inOrderOfRows = []string{"rings", "losses", "processes", "threads", "devices", "links", "unmatched", "anomalies", "probes", "metadata"}
+var inOrderOfRows = []string{"rings", "losses", "processes", "threads", "devices", "anomalies", "probes", "metadata"}
+
+// Tables whose row groups have one kind of rows after the other: the columns
+// that tell the kinds. Beyond 255 kinds all others are taken for one.
+var inOrderOfKinds = map[string][]string{"links": {"src_table", "dst_table", "rule"}, "unmatched": {"src_table", "link", "reason"}}
+
+// inOrderOfFile returns the rows of a row group in the order of the file.
+func inOrderOfFile(table *correlate.Table, rows []reflect.Value) []reflect.Value {
+	if slices.Contains(inOrderOfRows, table.Name) {
+		return rows
+	}
+	key := sortKey
+	if names := inOrderOfKinds[table.Name]; names != nil {
+		kinds := map[string]int64{}
+		key = func(row reflect.Value) int64 {
+			var texts []string
+			for c, column := range table.Columns() {
+				if slices.Contains(names, column.Name) {
+					texts = append(texts, row.Field(c).String())
+				}
+			}
+			kind := strings.Join(texts, "\x00")
+			if _, ok := kinds[kind]; !ok {
+				kinds[kind] = int64(min(len(kinds), 255))
+			}
+			return kinds[kind]
+		}
+	}
+	keys := map[int]int64{}
+	order := make([]int, len(rows))
+	for i, row := range rows {
+		order[i], keys[i] = i, key(row)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+	sorted := make([]reflect.Value, len(rows))
+	for i, k := range order {
+		sorted[i] = rows[k]
+	}
+	return sorted
+}
 
 func TestEveryValueComesBack(t *testing.T) {
 	for name, memory := range map[string]int64{"in memory": 0, "spilled": 64 << 10} {
@@ -231,12 +271,7 @@ func checkTable(t *testing.T, db *sql.DB, table *correlate.Table, batches []*cor
 			}
 		}
 	}
-	if !slices.Contains(inOrderOfRows, table.Name) {
-		slices.SortStableFunc(want, func(a, b reflect.Value) int {
-			x, y := sortKey(a), sortKey(b)
-			return map[bool]int{true: -1, false: map[bool]int{true: 1}[x > y]}[x < y]
-		})
-	}
+	want = inOrderOfFile(table, want)
 	got := query(t, db, "SELECT * FROM "+table.Name)
 	if len(got) != len(want) {
 		t.Fatalf("%s has %d rows, not %d", table.Name, len(got), len(want))
