@@ -117,6 +117,7 @@ const (
 	argMemMapID
 	argAddress
 	argObjectPtr
+	argAlsoIn
 	NumArgs // how many there are
 )
 
@@ -138,5 +139,5 @@ var argNames = [NumArgs]string{
 	"gpu_activity_id", "kind", "context", "cpu", "count", "remedy", "log", "pid_inferred",
 	"api", "ioctl", "run", "done", "job", "reset", "slice_id", "args", "severity", "doc", "sample", "code",
 	"mark_id", "other_id", "fields", "clipped", "queued_ns", "done_ns", "finished_ns",
-	"period", "stack", "mem_map_id", "address", "object_ptr",
+	"period", "stack", "mem_map_id", "address", "object_ptr", "also_in",
 }

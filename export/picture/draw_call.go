@@ -70,6 +70,7 @@ func (d *drawer) drawAPI(r *apiRow, _ *key) {
 	if d.stages != nil {
 		d.stages.Submits(s.text(r.api), d.submits(r.id))
 	}
+	d.alsoIn(tabAPI, r.id)
 	d.callTail(t, how, d.m.reason(tabAPI, r.id), overlaps, !r.marks.has(hasStart))
 	d.flows(d.m.linksOf(tabAPI, r.id), slotAPI)
 	d.pen.Done()
@@ -117,8 +118,8 @@ func (d *drawer) drawIoctl(r *ioctlRow, _ *key) {
 	d.argIf(argResult, r.marks.has(hasResult), r.result)
 	d.argIf(argErrno, r.marks.has(hasErrno), r.errno)
 	d.argCut(r.marks)
-	if d.m.apis.get(r.api).ok() {
-		d.pen.Int(argAPICallID, int64(r.api))
+	if api := d.m.drawnAs(tabAPI, r.api); d.m.apis.get(api).ok() {
+		d.pen.Int(argAPICallID, int64(api))
 	}
 	d.callTail(t, how, d.m.reason(tabIoctl, r.id), overlaps, !r.marks.has(hasStart))
 	woken := d.m.wakeOf(r.id)

@@ -265,8 +265,8 @@ func (d *drawer) drawRunning(o *openJob) {
 	if d.m.ioctls.get(r.ioctl).ok() {
 		d.pen.Int(argIoctlID, int64(r.ioctl))
 	}
-	if d.m.apis.get(r.api).ok() {
-		d.pen.Int(argAPICallID, int64(r.api))
+	if api := d.m.drawnAs(tabAPI, r.api); d.m.apis.get(api).ok() {
+		d.pen.Int(argAPICallID, int64(api))
 	}
 	d.argIf(argError, r.marks.has(hasError), r.err)
 	if j.flags&jobHidden != 0 {

@@ -35,6 +35,7 @@ func (d *drawer) drawActivity(r *activityRow, _ *key) {
 	d.argIf(argCorrelationID, r.marks.has(hasCorrelation), r.correlation)
 	d.argIf(argDurNS, r.marks.has(hasDelay), r.dur)
 	d.argCut(r.marks)
+	d.alsoIn(tabActivity, r.id)
 	links := d.m.linksOf(tabActivity, r.id)
 	d.links(links.to, apiLink)
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabActivity, r.id))
@@ -131,7 +132,7 @@ func (d *drawer) planActivities() error {
 		}
 		v.addBusy(d, r.start, r.end)
 		at := r.start
-		if c := d.m.apis.get(r.api); c.ok() && c.start <= at {
+		if c := d.m.apis.get(d.m.drawnAs(tabAPI, r.api)); c.ok() && c.start <= at {
 			at = c.start
 		}
 		if err := d.launches.Push(&launch{at, r.device, 1}); err != nil {

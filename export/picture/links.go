@@ -62,6 +62,14 @@ type ends struct {
 // ran again) are kept turned round, so that all stand at the slice's row.
 func (m *model) addLink(r *correlate.Link) {
 	l := link{src: r.SrcID, dst: r.DstID, srcT: codeOf(r.SrcTable), dstT: codeOf(r.DstTable)}
+	if r.Rule == correlate.RuleSameCall || r.Rule == correlate.RuleSameActivity {
+		m.addTwin(l.dstT, l.src, l.dst)
+		return
+	}
+	l.src, l.dst = m.drawnAs(l.srcT, l.src), m.drawnAs(l.dstT, l.dst)
+	if m.twinned && m.linked(&l, m.word(r.Rule)) {
+		return
+	}
 	switch {
 	case r.Rule == ruleJobFence, l.srcT == tabReset:
 		l.src, l.dst, l.srcT, l.dstT = l.dst, l.src, l.dstT, l.srcT

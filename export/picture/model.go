@@ -67,6 +67,8 @@ type model struct {
 
 	links      list[link]
 	linkEnds   [numTabs]table[ends]
+	twins      [numTabs]table[twin]
+	twinned    bool     // there are twins
 	rowLinks   rowLinks // reused
 	flows      uint32
 	ioctlsWait bool // some ioctl waits for a job
@@ -124,6 +126,7 @@ func newModel(budget int64, dir string) *model {
 	m.links.init(&m.pages)
 	for i := range m.linkEnds {
 		m.linkEnds[i].init(&m.pages)
+		m.twins[i].init(&m.pages)
 		m.reasons[i].init(&m.pages)
 	}
 	m.symbols.init(&m.pages)

@@ -215,6 +215,10 @@ func (pic *Picture) noTime() error {
 }
 
 func (pic *Picture) addAPI(r *correlate.APICall) error {
+	if r.SameAsID != 0 {
+		pic.m.addTwin(tabAPI, r.SameAsID, r.ID)
+		return nil
+	}
 	s, e, ok := pic.m.clip.api(r)
 	if !ok {
 		return pic.noTime()
@@ -258,6 +262,10 @@ func (pic *Picture) addWait(r *correlate.FenceWait) error {
 }
 
 func (pic *Picture) addActivity(r *correlate.GPUActivity) error {
+	if r.SameAsID != 0 {
+		pic.m.addTwin(tabActivity, r.SameAsID, r.ID)
+		return nil
+	}
 	s, e, ok := pic.m.clip.activity(r)
 	if !ok {
 		return pic.noTime()

@@ -124,6 +124,7 @@ var ownNames = map[string]ownArgument{
 	"submitter_was":     ownIgnored,
 	"waits_for_job_id":  ownIgnored,
 	"waits_for_ring":    ownIgnored,
+	"also_in":           ownIgnored,
 }
 
 // own holds the values of such arguments.
