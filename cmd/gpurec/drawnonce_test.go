@@ -77,3 +77,29 @@ func TestTwinsAreDrawnOnce(t *testing.T) {
 		}
 	}
 }
+
+// A copy of a file tells nothing new.
+func TestCopyOfATrace(t *testing.T) {
+	kineto, _ := twoProfilers(t, 40)
+	b, err := os.ReadFile(kineto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var one, both joinsResult
+	for _, c := range []struct {
+		to *joinsResult
+		in []string
+	}{{&one, []string{kineto}}, {&both, []string{kineto, writeFile(t, "copy.json", string(b))}}} {
+		if err := json.Unmarshal([]byte(must(t, append([]string{"correlate", "-q", "--json"}, c.in...)...)), c.to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, table := range []string{"api_calls", "gpu_activities", "links", "slices"} {
+		if one.Rows[table] != both.Rows[table] {
+			t.Errorf("%s: %d rows of one file, %d with its copy", table, one.Rows[table], both.Rows[table])
+		}
+	}
+	if one.Rows["gpu_activities"] != 40 {
+		t.Errorf("rows %v", one.Rows)
+	}
+}

@@ -58,6 +58,7 @@ type Merged struct {
 	first  []event.Event // identities, before all else
 	once   bool          // inputs share tracepoints
 	twice  twice
+	copies copies
 	err    error
 }
 
@@ -84,6 +85,7 @@ func Open(inputs []Input, o Options) (*Merged, error) {
 	m.domains()
 	m.devices()
 	m.witnesses()
+	m.comparesCopies()
 	m.identities()
 	m.describe()
 	for _, s := range m.inputs {
@@ -151,7 +153,7 @@ func (m *Merged) Next(b *event.Batch) error {
 			if m.once {
 				m.twice.release(b, s.place)
 			}
-			if !m.once || m.twice.take(m, s, &s.cur) {
+			if (!m.once || m.twice.take(m, s, &s.cur)) && m.copies.take(m, s, &s.cur) {
 				b.Events = append(b.Events, s.cur)
 			}
 			if err := s.advance(); err != nil {

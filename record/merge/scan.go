@@ -52,7 +52,8 @@ type scanned struct {
 	domain  uint64
 	domains map[uint64]uint64 // of a merged input: its domains but 0, to ours
 	way     way
-	ranks   bool // devices are named after the rank
+	ranks   bool       // devices are named after the rank
+	copies  []*scanned // inputs that may hold the same events
 
 	inside    insiders          // of a recording: what its processes are called in their containers
 	outside   map[int32]outside // of a container's input: what its processes are called outside
