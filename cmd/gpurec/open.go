@@ -132,6 +132,10 @@ func cause(err error) error {
 	return err
 }
 
+// gpuGroups is what the UI matches with paths, names joined by " > ". A GPU's
+// own name may hold brackets.
+const gpuGroups = `^GPU \d+( \([^>]*\))?$`
+
 // uiAddress is the address that makes the UI fetch the trace and unfold the
 // GPUs' groups, which are folded otherwise.
 func uiAddress(origin, trace string) string {
@@ -139,7 +143,7 @@ func uiAddress(origin, trace string) string {
 		ID   string   `json:"id"`
 		Args []string `json:"args"`
 	}
-	b, err := json.Marshal([]command{{"dev.perfetto.ExpandTracksByRegex", []string{`^GPU \d+( \([^)]*\))?$`, "path"}}})
+	b, err := json.Marshal([]command{{"dev.perfetto.ExpandTracksByRegex", []string{gpuGroups, "path"}}})
 	if err != nil {
 		b = nil // cannot happen: strings only
 	}

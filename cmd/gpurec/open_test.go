@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -263,5 +264,17 @@ func TestOpenNamesTheInput(t *testing.T) {
 	out, err := sh.CombinedOutput()
 	if want := "gpurec: " + trace + ": make a picture of it in " + tmp + ": file too large; "; err == nil || string(out)[:min(len(out), len(want))] != want {
 		t.Errorf("%v: %s, want %s", err, out, want)
+	}
+}
+
+func TestGPUGroups(t *testing.T) {
+	re := regexp.MustCompile(gpuGroups)
+	for path, want := range map[string]bool{
+		"GPU 0 (mockgpu)": true, "GPU 12": true, "GPU 0 (AMD Radeon(TM) Pro (W7900))": true,
+		"GPU 0 (mockgpu) > ring gfx": false, "GPU 0 (a) > b (c)": false, "GPU 0 jobs in flight": false, "train > GPU 0 (a)": false,
+	} {
+		if re.MatchString(path) != want {
+			t.Errorf("%s", path)
+		}
 	}
 }
