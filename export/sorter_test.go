@@ -78,6 +78,7 @@ func check(t *testing.T, rows []wide, maxBytes int64) *Sorter[wide] {
 		}
 	}
 	walk(t, s, want)
+	batches(t, rows, want, maxBytes)
 	return s
 }
 
