@@ -154,7 +154,7 @@ func TestPages(t *testing.T) {
 		rows.JobDeps, want["job_deps"] = randomTable[correlate.JobDep](r, rowGroupRows+100)
 		rows.Counters, want["counters"] = randomTable[correlate.Counter](r, 2*pageRows)
 		rows.Jobs, want["jobs"] = randomTable[correlate.Job](r, 3001)
-		rows.Slices, want["slices"] = randomTable[correlate.Slice](r, pageRows+1)
+		rows.Slices, want["slices"] = randomTable[correlate.Slice](r, 2500)
 		rows.Threads, want["threads"] = randomTable[correlate.Thread](r, pageRows+63)
 		rows.Devices, want["devices"] = randomTable[correlate.Device](r, 65)
 		dir := filepath.Join(t.TempDir(), "out")
