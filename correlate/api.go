@@ -162,9 +162,12 @@ func (x *apiTracker) enter(ev *event.Event, t *thread) {
 	x.trim()
 }
 
-// under puts a call into the innermost open one.
+// under puts a call into the innermost open one that began no later.
 func (x *apiTracker) under(c *call, t *thread) {
 	n := len(t.calls)
+	for n > 0 && c.row.StartNS.OK && t.calls[n-1].row.StartNS.OK && t.calls[n-1].row.StartNS.V > c.row.StartNS.V {
+		n-- // a whole call that lies across it
+	}
 	if n == 0 {
 		return
 	}

@@ -175,6 +175,7 @@ type FenceWait struct {
 	Timeline  string  `col:"timeline" doc:"timeline that the event names"`
 	EndKind   string  `col:"end_kind" doc:"returned, open, lost, killed"`
 	TimedOut  OptBool `col:"timed_out" doc:"the wait returned and no signal of its fence had been seen; NULL if the fence is not known or no signals are recorded"`
+	Low32     bool    `col:"low32" doc:"context and seqno are only low halves"`
 }
 
 // GPUActivity is a row of gpu_activities.

@@ -81,7 +81,7 @@ func (f *fenceTracker) newWait(ev *event.Event, t *thread, k event.FenceKey) *wa
 	w.row = FenceWait{
 		ID: f.e.seq.wait, ProcessID: t.processID(), PID: t.pid, TID: t.tid,
 		Context: event.Some(k.Context), Seqno: event.Some(k.Seqno),
-		Driver: ev.Str(event.FieldDriver), Timeline: ev.Str(event.FieldTimeline),
+		Driver: ev.Str(event.FieldDriver), Timeline: ev.Str(event.FieldTimeline), Low32: w.low,
 	}
 	if t.ioctl != nil {
 		w.row.IoctlID = t.ioctl.row.ID

@@ -222,25 +222,28 @@ func TestPerfettoTwins(t *testing.T) {
 }
 
 // TestPerfettoRoundTrip exports what was imported, and reads that: the rows
-// that the format can hold come back, with all their times.
+// that the formats of the picture can hold come back, with all their times.
 func TestPerfettoRoundTrip(t *testing.T) {
 	for _, in := range []string{
 		"captures/6.12.117+deb12-amd64/trace.txt", "captures/6.1.0-57-amd64/trace.txt", "traces/041-nsysai-h100-2gpu-1s.sqlite",
 	} {
 		t.Run(filepath.Base(filepath.Dir(in)), func(t *testing.T) {
 			src := importtest.Shared(t, strings.Split(in, "/")...)
-			out := filepath.Join(t.TempDir(), "out.pftrace")
-			must(t, "convert", "--quiet", src, out)
-			a, b := join(t, src, formatOf(t, src)), join(t, out, pftrace.Format())
-			for what, rows := range roundTripRows {
-				x, y := rows(a), rows(b)
-				sameLines(t, what, x, y)
-				if len(x) > 0 {
-					t.Logf("%s: %d rows", what, len(x))
+			a := join(t, src, formatOf(t, src))
+			for _, name := range []string{"out.pftrace", "out.json"} {
+				out := filepath.Join(t.TempDir(), name)
+				must(t, "convert", "--quiet", src, out)
+				b := join(t, out, formatOf(t, out))
+				for what, rows := range roundTripRows {
+					x, y := rows(a), rows(b)
+					sameLines(t, name+": "+what, x, y)
+					if len(x) > 0 {
+						t.Logf("%s: %s: %d rows", name, what, len(x))
+					}
 				}
-			}
-			if a.summary.Meta.Clock != b.summary.Meta.Clock {
-				t.Errorf("clock %s became %s", a.summary.Meta.Clock, b.summary.Meta.Clock)
+				if a.summary.Meta.Clock != b.summary.Meta.Clock {
+					t.Errorf("%s: clock %s became %s", name, a.summary.Meta.Clock, b.summary.Meta.Clock)
+				}
 			}
 		})
 	}

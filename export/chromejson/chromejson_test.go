@@ -128,7 +128,7 @@ func chain() *correlate.Rows {
 // The whole file of the chain, by hand: the trace starts at 1 s + 50 ns.
 func TestChain(t *testing.T) {
 	got := lines(string(write(t, chain(), summary(1_000_000_050, 1_000_001_050), export.Options{Tool: "gpurec test"})))
-	const gpu = 1 << 29
+	const gpu = 1<<29 + 1 // the first made process is gpurec
 	thread := `"pid":7,"tid":8`
 	row := func(tid int) string { return fmt.Sprintf(`"pid":%d,"tid":%d`, gpu, tid) }
 	jobArgs := `"job_id":1,"sched_job_id":54,"ring":"gfx","device":"mockgpu","pid":7,"tid":8,"fence":"8:27"`
@@ -151,7 +151,7 @@ func TestChain(t *testing.T) {
 {"ph":"f","bp":"e","cat":"flow","name":"ioctl-job","id":2,`+queuedRow+`,"ts":0.070}
 {"ph":"s","cat":"flow","name":"job-run","id":4,`+queuedRow+`,"ts":0.070}
 {"ph":"X",`+stageRow+`,"ts":0.070,"dur":0.030,"name":"queued #54","cat":"job.stage.queue"}
-{"ph":"X",`+ringRow+`,"ts":0.100,"dur":0.550,"name":"gemm #54","cat":"job.running","args":{`+jobArgs+`,"hw_fence":"1:54","queue_delay_ns":30,"hw_queue_ns":0,"device_time_ns":550,"ioctl_id":1,"api_call_id":1,"links":{"ioctl":{"rule":"ioctl-job","confidence":"nested"},"run":{"rule":"job-run","confidence":"exact"},"done":{"rule":"job-done","confidence":"exact"},"fence":{"rule":"job-fence","confidence":"adjacent"}}}}
+{"ph":"X",`+ringRow+`,"ts":0.100,"dur":0.550,"name":"gemm #54","cat":"job.running","args":{`+jobArgs+`,"hw_fence":"1:54","queue_delay_ns":30,"hw_queue_ns":0,"device_time_ns":550,"ioctl_id":1,"api_call_id":1,"finished_ns":1000000705,"links":{"ioctl":{"rule":"ioctl-job","confidence":"nested"},"run":{"rule":"job-run","confidence":"exact"},"done":{"rule":"job-done","confidence":"exact"},"fence":{"rule":"job-fence","confidence":"adjacent"}}}}
 {"ph":"f","bp":"e","cat":"flow","name":"job-run","id":4,`+ringRow+`,"ts":0.100}
 {"ph":"s","cat":"flow","name":"fence-wait","id":5,`+ringRow+`,"ts":0.100}
 {"ph":"X",`+thread+`,"ts":0.250,"dur":0.600,"name":"cuStreamSynchronize","cat":"cuda_driver","args":{"api_call_id":2}}
@@ -325,9 +325,33 @@ func TestCPUs(t *testing.T) {
 CPUs > CPU 1 | sched | train | 100-300 S 10 5
 CPUs > CPU 1 | sched | sh | 300-400 <nil> <nil> <nil>
 CPUs > CPU 1 | sched | train | 500-1000 <nil> <nil> <nil>`))
+	for _, s := range rep.Slices {
+		if s.Args["prev_tid"] != nil {
+			t.Errorf("%s at %d tells of what ran before: a slice does, or nothing ran", s.Name, s.Start)
+		}
+	}
 	if n := anomalies(rep)["chrome_json_waking_not_drawn"]; n != 0 {
 		t.Errorf("%d wakings not drawn", n)
 	}
+}
+
+// What ran on a CPU before its first switch has no slice: the first slice tells
+// of it, and of the time in which nothing ran.
+func TestBeforeFirstSwitch(t *testing.T) {
+	rows := &correlate.Rows{Sched: []correlate.Sched{
+		{CPU: 0, StartNS: at(100), EndNS: at(130), TID: num(0), Comm: "swapper/0", PrevTID: num(5), PrevComm: "sh", PrevPrio: num(110), PrevState: "D"},
+		{CPU: 0, StartNS: at(130), EndNS: at(200), TID: num(7), Comm: "train", PrevTID: num(0), PrevComm: "swapper/0"},
+		{CPU: 1, StartNS: at(100), EndNS: at(200), TID: num(8), Comm: "train", PrevTID: num(5), PrevComm: "sh", PrevState: "R"},
+	}}
+	rep := read(t, rows, summary(0, 1000))
+	var got []string
+	for _, s := range rep.Slices {
+		got = append(got, fmt.Sprintf("%s %d-%d before: %v %v %v %v, idle %v", s.Row.Name, s.Start, s.End,
+			s.Args["prev_tid"], s.Args["prev_comm"], s.Args["prev_prio"], s.Args["prev_state"], s.Args["idle_ns"]))
+	}
+	same(t, got, lines(`
+CPU 0 130-200 before: 5 sh 110 D, idle 30
+CPU 1 100-200 before: 5 sh 120 R, idle <nil>`))
 }
 
 // The file says what is missing, and of which clock its times are.
@@ -356,7 +380,8 @@ func TestFoot(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	sum := &correlate.Summary{Start: event.NoTime, End: event.NoTime, Meta: event.Meta{Clock: event.ClockBoottime}}
-	if rep := read(t, &correlate.Rows{}, sum); rep.Events != 0 {
+	// Name, label and place of gpurec.
+	if rep := read(t, &correlate.Rows{}, sum); rep.Events != 3 || rep.Instants+rep.Samples+len(rep.Slices)+len(rep.Rows) != 0 {
 		t.Errorf("%d events", rep.Events)
 	}
 }

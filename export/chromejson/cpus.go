@@ -15,7 +15,21 @@ type cpus struct {
 	held picture.Switch
 	wake picture.Waking           // of held; Time is noTime if it was not seen
 	woke map[int64]picture.Waking // threads woken on this CPU that do not run yet
+
+	last   int64   // what came last
+	odd    leaving // before what comes next
+	before leaving // before held
 }
+
+// leaving is a thread that left a CPU and of which there is no slice: the first
+// one, or one whose coming was lost.
+type leaving struct {
+	picture.Switch
+	on bool
+}
+
+// unknownThread is what a CPU ran before its first switch.
+const unknownThread = -1
 
 // Switch implements [picture.Pen].
 func (p *pen) Switch(s *picture.Switch) {
@@ -26,7 +40,14 @@ func (p *pen) Switch(s *picture.Switch) {
 	} else if c.on {
 		p.ran(s.Time, s.PrevState)
 	}
+	if s.Prev != c.last && s.Prev != 0 { // no slice tells of it
+		c.odd = leaving{*s, true}
+	}
+	c.last = s.Next
 	c.held, c.on = *s, s.Next != 0
+	if c.on {
+		c.before, c.odd.on = c.odd, false
+	}
 	c.wake.Time = noTime
 	if w, ok := c.woke[s.Next]; ok {
 		c.wake = w
@@ -40,11 +61,11 @@ const stillRuns = "\x00"
 func (p *pen) newCPU(cpu int64) {
 	c := &p.cpus
 	if c.proc == nil {
-		c.proc = p.rows.proc(p.rows.makeID(), "CPUs", "", sortCPUs)
+		c.proc = p.rows.proc(p.rows.makeID(), "CPUs", "", sortCPUs, kindArg("cpus"))
 	}
 	p.sleepers()
-	c.cpu = cpu
-	c.row = p.rows.thread(c.proc, p.rows.makeID(), fmt.Sprintf("CPU %d", cpu), int(cpu))
+	c.cpu, c.last, c.odd.on, c.before.on = cpu, unknownThread, false, false
+	c.row = p.rows.thread(c.proc, p.rows.makeID(), fmt.Sprintf("CPU %d", cpu), int(cpu), fmt.Sprintf(`,"cpu":%d`, cpu))
 }
 
 // ran writes the slice of the thread that left its CPU.
@@ -76,8 +97,30 @@ func (p *pen) ran(end int64, state string) {
 			p.out = appendInt(p.out, w.Waker)
 		}
 	}
+	p.leaving()
 	p.args = true
 	p.Done()
+}
+
+// leaving tells of the thread that ran before the one in work, if no slice does.
+func (p *pen) leaving() {
+	b := &p.cpus.before
+	if !b.on {
+		return
+	}
+	p.out = append(p.out, `,"prev_tid":`...)
+	p.out = appendInt(p.out, b.Prev)
+	p.out = append(p.out, `,"prev_prio":`...)
+	p.out = appendInt(p.out, b.PrevPrio)
+	for _, x := range [...]struct{ key, v string }{{`,"prev_comm":`, b.PrevComm}, {`,"prev_state":`, b.PrevState}} {
+		if x.v != "" {
+			p.out = appendString(append(p.out, x.key...), x.v)
+		}
+	}
+	if idle := p.cpus.held.Time - b.Time; idle > 0 {
+		p.out = append(p.out, `,"idle_ns":`...)
+		p.out = appendInt(p.out, idle)
+	}
 }
 
 // SchedDone implements [picture.Pen]: what runs on the CPU runs to the end.

@@ -40,6 +40,14 @@ func TestMutations(t *testing.T) {
 		change     func(string) string
 	}{
 		{"other members first", "head", replace(`{"traceEvents":[`, `{"otherData":1,"traceEvents":[`)},
+		{"no mark", "mark", drop(`"export":1`)},
+		{"mark behind an event", "mark", func(s string) string {
+			l := strings.SplitN(s, "\n", 5)
+			return strings.Join([]string{l[0], l[2], l[1], l[3], l[4]}, "\n")
+		}},
+		{"mark of another start", "mark", replace(`"start_ns":"1000000050"`, `"start_ns":"1000000051"`)},
+		{"mark of another clock", "mark", replace(`"clock":"boottime"`, `"clock":"monotonic"`)},
+		{"two marks", "mark", replace(`"name":"GPU 0 (mockgpu)"`, `"name":"GPU 0 (mockgpu)","export":1`)},
 		{"no unit", "head", replace(`"displayTimeUnit":"ns"`, `"displayTimeUnit":"ms"`)},
 		{"two objects", "json", func(s string) string { return s + "{}" }},
 		{"member twice", "json", replace(`"name":"woken"`, `"name":"woken","name":"x"`)},
@@ -64,9 +72,9 @@ func TestMutations(t *testing.T) {
 		{"id twice", "flow", replace(`"id":2,`, `"id":1,`)},
 		{"arrow back in time", "flow", replace(`"ph":"f","bp":"e","cat":"flow","name":"fence-wait","id":5,"pid":7,"tid":8,"ts":0.655`, `"ph":"f","bp":"e","cat":"flow","name":"fence-wait","id":5,"pid":7,"tid":8,"ts":0.060`)},
 		{"thread not described", "thread", func(s string) string {
-			return drop(`"tid":536870914,"args":{"name"`)(drop(`"tid":536870914,"args":{"sort`)(s))
+			return drop(`"tid":536870915,"args":{"name"`)(drop(`"tid":536870915,"args":{"sort`)(s))
 		}},
-		{"made thread without name", "thread", drop(`"thread_name","pid":536870912,"tid":536870914`)},
+		{"made thread without name", "thread", drop(`"thread_name","pid":536870913,"tid":536870915`)},
 		{"two rows of one name", "thread", replace(`"name":"ring gfx / stages"`, `"name":"ring gfx / queued"`)},
 		{"slice without name", "name", replace(`"name":"woken",`, ``)},
 		{"begin without end", "phase", replace(`"ph":"X","pid":7`, `"ph":"B","pid":7`)},

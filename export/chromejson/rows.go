@@ -46,27 +46,25 @@ type proc struct {
 
 // rows gives tracks their places.
 type rows struct {
-	pen       *pen
-	list      []*row                     // by Track.ID - 1
-	next      uint64                     // made id
-	taken     map[uint64]bool            // ids of the trace that look like made ones
-	procs     map[*picture.Process]*proc // processes of the trace
-	groups    map[*picture.Track]*proc   // groups of the picture
-	loose     *proc                      // tracks in no group
-	pids      map[uint64]bool            // in use by processes of the trace
-	threads   map[[2]uint64]bool         // (pid, tid) in use by its threads
-	groupSort map[*picture.Track]int
-	procSort  map[*picture.Process]int
+	pen      *pen
+	list     []*row                     // by Track.ID - 1
+	next     uint64                     // made id
+	taken    map[uint64]bool            // ids of the trace that look like made ones
+	procs    map[*picture.Process]*proc // processes of the trace
+	groups   map[*picture.Track]*proc   // groups of the picture
+	self     *proc                      // what gpurec itself has to say
+	loose    *proc                      // tracks in no group
+	pids     map[uint64]bool            // in use by processes of the trace
+	threads  map[[2]uint64]bool         // (pid, tid) in use by its threads
+	named    map[*picture.Thread]bool   // before they have a row
+	procSort map[*picture.Process]int
 }
 
 func (w *rows) init(s *picture.Scene) {
 	w.procs, w.groups = map[*picture.Process]*proc{}, map[*picture.Track]*proc{}
 	w.pids, w.threads, w.taken = map[uint64]bool{}, map[[2]uint64]bool{}, map[uint64]bool{}
-	w.groupSort, w.procSort = map[*picture.Track]int{}, map[*picture.Process]int{}
+	w.procSort, w.named = map[*picture.Process]int{}, map[*picture.Thread]bool{}
 	w.next = firstMadeID
-	for i, d := range s.Devices {
-		w.groupSort[d.Track()] = sortDevices + i
-	}
 	for i, p := range s.Processes {
 		w.procSort[p] = i
 		w.take(p.PID)
@@ -74,6 +72,11 @@ func (w *rows) init(s *picture.Scene) {
 			w.take(tid)
 		}
 	}
+	w.self = w.proc(w.makeID(), "gpurec", s.About, sortGroups, w.mark())
+	for i, d := range s.Devices {
+		w.groups[d.Track()] = w.proc(w.makeID(), d.Track().Name, d.Track().Description, sortDevices+i, kindArg("device"))
+	}
+	w.people(s.Processes)
 }
 
 func (w *rows) take(id int64) {
@@ -132,7 +135,19 @@ func (w *rows) newRow(t *picture.Track) *row {
 		return w.real(p, t)
 	}
 	name, n := p.unique(pathOf(t))
-	return w.thread(p, w.makeID(), name, sortOf(t)+lane(n))
+	return w.thread(p, w.makeID(), name, sortOf(t)+lane(n), rowArgs(t, name))
+}
+
+// rowArgs says of a row that is no thread whose it is, and how the source
+// called it, where its name says more.
+func rowArgs(t *picture.Track, name string) string {
+	if t.Parent != nil && t.Parent.Thread != nil {
+		return fmt.Sprintf(`,"tid":"%d","beside":true`, t.Parent.Thread.TID)
+	}
+	if name != t.Name {
+		return nameArg(t.Name)
+	}
+	return ""
 }
 
 // parts returns the row below that of a track.
@@ -145,7 +160,7 @@ func (w *rows) parts(t *picture.Track) *row {
 			name = joined(above(t.Parent), name)
 		}
 		name, n := p.unique(name)
-		r.below = w.thread(p, w.makeID(), name, sortOf(t)+lane(n)+1)
+		r.below = w.thread(p, w.makeID(), name, sortOf(t)+lane(n)+1, "")
 	}
 	return r.below
 }
@@ -153,18 +168,22 @@ func (w *rows) parts(t *picture.Track) *row {
 // real is the row of a thread of the trace.
 func (w *rows) real(p *proc, t *picture.Track) *row {
 	tid, name := w.realID(t.Thread.TID, func(id uint64) bool { return w.threads[[2]uint64{p.pid, id}] }), t.Thread.Name
+	of := ""
 	if tid >= firstMadeID { // its number says nothing
+		of = nameArg(name) + fmt.Sprintf(`,"tid":"%d"`, t.Thread.TID)
 		name = strings.TrimSpace(fmt.Sprintf("%s (thread %d)", name, t.Thread.TID))
 	}
-	w.threads[[2]uint64{p.pid, tid}] = true
-	return w.thread(p, tid, name, sortOf(t))
+	if w.threads[[2]uint64{p.pid, tid}] = true; w.named[t.Thread] {
+		name = ""
+	}
+	return w.thread(p, tid, name, sortOf(t), of)
 }
 
-// thread describes a thread.
-func (w *rows) thread(p *proc, tid uint64, name string, sort int) *row {
+// thread describes a thread; more are further arguments of its name.
+func (w *rows) thread(p *proc, tid uint64, name string, sort int, more string) *row {
 	ids := fmt.Sprintf(`"pid":%d,"tid":%d`, p.pid, tid)
 	if name != "" {
-		w.meta("thread_name", ids, "name", name)
+		w.meta("thread_name", ids, "name", name, more)
 	}
 	w.metaInt("thread_sort_index", ids, sort)
 	return &row{slice: `{"ph":"X",` + ids + `,"ts":`, ids: "," + ids + `,"ts":`, at: noTime, end: noTime}
@@ -172,12 +191,12 @@ func (w *rows) thread(p *proc, tid uint64, name string, sort int) *row {
 
 const noTime = -1 << 63
 
-func (w *rows) meta(what, ids, key, value string) {
+func (w *rows) meta(what, ids, key, value, more string) {
 	p := w.pen
 	p.event(`{"ph":"M","name":"`)
 	p.out = append(append(append(p.out, what...), `",`...), ids...)
 	p.out = append(append(append(p.out, `,"args":{"`...), key...), `":`...)
-	p.out = append(appendString(p.out, value), '}')
+	p.out = append(append(appendString(p.out, value), more...), '}')
 	p.closed()
 }
 
@@ -198,51 +217,21 @@ func (w *rows) procOf(t *picture.Track) *proc {
 	}
 	switch {
 	case root.Process != nil:
-		p := w.procs[root.Process]
-		if p == nil {
-			p = w.realProc(root.Process)
-			w.procs[root.Process] = p
-		}
-		return p
+		return w.process(root.Process)
 	case root.Group:
 		p := w.groups[root]
 		if p == nil {
-			sort, ok := w.groupSort[root]
-			if !ok {
-				sort = sortGroups
+			if p = w.self; root.Name != "gpurec" {
+				p = w.proc(w.makeID(), root.Name, root.Description, sortGroups, kindArg("group"))
 			}
-			p = w.proc(w.makeID(), root.Name, root.Description, sort)
 			w.groups[root] = p
 		}
 		return p
 	}
 	if w.loose == nil {
-		w.loose = w.proc(w.makeID(), "other tracks", "", sortLast)
+		w.loose = w.proc(w.makeID(), "other tracks", "", sortLast, kindArg("none"))
 	}
 	return w.loose
-}
-
-// realProc describes a process of the trace. The number of one that is gone
-// may have been given again: then the later one gets another.
-func (w *rows) realProc(p *picture.Process) *proc {
-	pid, name := w.realID(p.PID, func(id uint64) bool { return w.pids[id] }), p.Label()
-	if pid >= firstMadeID {
-		name = strings.TrimSpace(fmt.Sprintf("%s (process %d)", name, p.PID))
-	}
-	w.pids[pid] = true
-	return w.proc(pid, name, p.Cmdline, w.procSort[p])
-}
-
-func (w *rows) proc(pid uint64, name, label string, sort int) *proc {
-	ids := fmt.Sprintf(`"pid":%d`, pid)
-	if name != "" {
-		w.meta("process_name", ids, "name", name)
-	}
-	if label != "" {
-		w.meta("process_labels", ids, "labels", label)
-	}
-	w.metaInt("process_sort_index", ids, sort)
-	return &proc{pid: pid, names: map[string]int{}}
 }
 
 // unique numbers names that come again: lanes.

@@ -141,9 +141,9 @@ func TestPoints(t *testing.T) {
 		}
 	}
 	same(t, b.String(), `
-process 3 > thread 4 | sample | cycles | 20 | map[cpu:2 period:9223372036854775808 stack:inner
+process 3 > thread 4 | sample | cycles | 20 | map[cpu:2 period:9223372036854775808 sample_id:1 stack:inner
 outer]
-gpurec > events without a thread | sample | sample | 21 | map[stack:a]
+gpurec > events without a thread | sample | sample | 21 | map[sample_id:2 stack:a]
 process 3 > thread 4 | mem_map | map | 30 | map[address:0x7f0000000000 bytes:4096 device:0000:c3:00.0 mem_map_id:7 object_ptr:0xffff888100004000]
 process 3 > thread 4 | mem_map | unmap | 40 | map[mem_map_id:8]`)
 }

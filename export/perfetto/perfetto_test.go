@@ -182,13 +182,13 @@ GPU 0 (mockgpu) > utilisation | 1000 = 0 %
 		"fence": "8:27", "hw_fence": "1:54", "queue_delay_ns": int64(30), "hw_queue_ns": int64(0), "device_time_ns": int64(550),
 		"ioctl_id": int64(1), "api_call_id": int64(1), "links.ioctl.rule": "ioctl-job", "links.ioctl.confidence": "nested",
 		"links.run.rule": "job-run", "links.run.confidence": "exact", "links.done.rule": "job-done", "links.done.confidence": "exact",
-		"links.fence.rule": "job-fence", "links.fence.confidence": "adjacent",
+		"links.fence.rule": "job-fence", "links.fence.confidence": "adjacent", "finished_ns": int64(705),
 	} {
 		if got := run.Slices[0].Args[arg]; got != want {
 			t.Errorf("job.running %s = %v, want %v", arg, got, want)
 		}
 	}
-	if n := len(run.Slices[0].Args); n != 21 {
+	if n := len(run.Slices[0].Args); n != 22 {
 		t.Errorf("job.running has %d arguments: %v", n, run.Slices[0].Args)
 	}
 	call := rep.Slices[0]

@@ -118,6 +118,8 @@ const (
 	argAddress
 	argObjectPtr
 	argAlsoIn
+	argSampleID
+	argLow32
 	NumArgs // how many there are
 )
 
@@ -139,5 +141,5 @@ var argNames = [NumArgs]string{
 	"gpu_activity_id", "kind", "context", "cpu", "count", "remedy", "log", "pid_inferred",
 	"api", "ioctl", "run", "done", "job", "reset", "slice_id", "args", "severity", "doc", "sample", "code",
 	"mark_id", "other_id", "fields", "clipped", "queued_ns", "done_ns", "finished_ns",
-	"period", "stack", "mem_map_id", "address", "object_ptr", "also_in",
+	"period", "stack", "mem_map_id", "address", "object_ptr", "also_in", "sample_id", "low32",
 }

@@ -55,6 +55,7 @@ type drawer struct {
 	lastStreams  lastStreams
 	buf          []byte
 	slices       int64
+	samples      int64
 	stages       StagePen // nil unless render stages are asked for
 
 	submitHead table[uint32] // number of the last activity of an API call

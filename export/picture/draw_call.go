@@ -217,6 +217,9 @@ func (d *drawer) waitArgs(r *waitRow) {
 	if r.marks.has(hasFence) {
 		d.pen.Pair(argFence, r.context, r.seq)
 	}
+	if r.marks.has(low32) {
+		d.pen.True(argLow32)
+	}
 	if r.job == 0 {
 		return
 	}

@@ -199,6 +199,9 @@ func (d *drawer) jobArgs(o *openJob) {
 	if r.marks.has(hasFence) {
 		d.pen.Pair(argFence, r.context, r.seq)
 	}
+	if r.marks.has(low32) {
+		d.pen.True(argLow32)
+	}
 }
 
 func (d *drawer) argDur(a Arg, v correlate.OptDur) {
@@ -277,6 +280,9 @@ func (d *drawer) drawRunning(o *openJob) {
 	}
 	d.argJobEnd(j)
 	d.argLostEnd(j, r)
+	if j.flags&jobLost == 0 && j.finished != never && j.done != never {
+		d.pen.Int(argFinishedNS, r.finished)
+	}
 	d.pen.Str(argUnmatchedReason, d.m.reason(tabJob, r.id))
 	links := d.jobLinks(o)
 	d.links(links.to, jobLink)
@@ -370,13 +376,13 @@ func (d *drawer) drawStage(l *later) {
 		d.pen.Category(catStageHWQueue)
 	default:
 		x := d.m.deps.value(l.dep)
-		d.dependency(&x)
+		d.dependency(o, &x)
 	}
 	d.pen.Done()
 	d.release(o)
 }
 
-func (d *drawer) dependency(x *dep) {
+func (d *drawer) dependency(o *openJob, x *dep) {
 	other := d.m.jobs.get(x.on)
 	b := append(d.buf[:0], "waits for"...)
 	if other.flags&jobSched != 0 {
@@ -387,6 +393,7 @@ func (d *drawer) dependency(x *dep) {
 	d.buf = b
 	d.pen.NameOnce(b)
 	d.pen.Category(catStageDependency)
+	d.pen.Int(argJobID, int64(o.r.id)) // the job's own slice may stand in another row
 	d.pen.Int(argDependsOnJobID, int64(x.on))
 	if r := d.m.ringOf(&other); r != nil {
 		d.pen.Str(argDependsOnRing, r.name)

@@ -11,6 +11,8 @@ func (d *drawer) drawSample(r *correlate.Sample, k *key) {
 	d.instant(d.threadTrack(r.ProcessID, r.PID, r.TID), k.start)
 	d.pen.Name(firstOf(r.Name, "sample"))
 	d.pen.Category(catSample)
+	d.samples++
+	d.pen.Int(argSampleID, d.samples)
 	d.argDur(argCPU, r.CPU)
 	if r.Period.OK {
 		d.pen.Uint(argPeriod, r.Period.V)

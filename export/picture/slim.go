@@ -32,6 +32,7 @@ const (
 	hasContext
 	cutStart
 	cutEnd
+	low32 // of the fence
 
 	hasWait = hasDelay
 	hasWake = hasHWQueue
@@ -255,7 +256,7 @@ func (pic *Picture) slimWait(r *correlate.FenceWait, start, end int64, t *Thread
 		when: when{start, end, r.ID, 0, t.number()}, signal: timeOf(r.SignalNS), job: r.JobID, context: r.Context.V, seq: r.Seqno.V,
 		wait: r.WaitNS.V, wake: r.WakeNS.V, ending: endingOf(r.EndKind),
 		marks: known(r.Context.OK && r.Seqno.OK, hasFence) | known(r.WaitNS.OK, hasWait) | known(r.WakeNS.OK, hasWake) |
-			known(r.StartNS.OK, hasStart) | m.clip.clipped(r.StartNS, r.EndNS),
+			known(r.StartNS.OK, hasStart) | known(r.Low32, low32) | m.clip.clipped(r.StartNS, r.EndNS),
 		cutWake: m.clip.clipped(r.SignalNS, r.EndNS),
 	}
 }
@@ -305,7 +306,7 @@ func (pic *Picture) slimJob(r *correlate.Job, at int64) jobRow {
 		kernel: m.symbols.of(r.KernelName), comm: m.symbols.of(r.Comm), ring: m.symbols.of(r.Ring),
 		marks: known(r.PID.OK, hasPID) | known(r.TID.OK, hasTID) | known(r.FenceContext.OK && r.FenceSeqno.OK, hasFence) |
 			known(r.HWFenceContext.OK && r.HWFenceSeqno.OK, hasHWFence) | known(r.QueueDelayNS.OK, hasDelay) |
-			known(r.HWQueueNS.OK, hasHWQueue) | known(r.DeviceTimeNS.OK, hasDevice) | known(r.Error.OK && r.Error.V != 0, hasError),
+			known(r.HWQueueNS.OK, hasHWQueue) | known(r.DeviceTimeNS.OK, hasDevice) | known(r.Error.OK && r.Error.V != 0, hasError) | known(r.Low32, low32),
 	}
 	for _, x := range [...]correlate.OptTime{r.QueuedNS, r.RunNS, r.DeviceStartNS, r.DoneNS} {
 		if v := timeOf(x); v != never {

@@ -164,6 +164,30 @@ func (c *checker) metadata(i int, e map[string]any, name string, pid uint64) {
 	}
 }
 
+// mark checks that the first event, and no other, says by what the file is to be
+// read when it is imported again.
+func (c *checker) mark(events []any) {
+	for i, e := range events {
+		m, _ := e.(map[string]any)
+		args, _ := m["args"].(map[string]any)
+		version, marked := args["export"]
+		if i > 0 {
+			if marked && m["ph"] == "M" {
+				c.problem("mark", "event %d is a second mark", i)
+			}
+			continue
+		}
+		if m["name"] != "process_name" || args["name"] != "gpurec" || version != json.Number("1") {
+			c.problem("mark", "the first event is no mark")
+		}
+		for _, key := range []string{"clock", "start_ns"} {
+			if args[key] != c.rep.Other[key] {
+				c.problem("mark", "%s is %v in the mark, %v in otherData", key, args[key], c.rep.Other[key])
+			}
+		}
+	}
+}
+
 // sortIndex must fit 32 bits with its sign.
 func (c *checker) sortIndex(i int, args map[string]any, to *int64) {
 	n, ok := args["sort_index"].(json.Number)

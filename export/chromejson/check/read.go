@@ -149,6 +149,7 @@ func Bytes(b []byte) (*Report, error) {
 		c.event(i, m)
 	}
 	c.rep.Events = len(events)
+	c.mark(events)
 	c.finish()
 	return &c.rep, nil
 }

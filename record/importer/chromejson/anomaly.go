@@ -127,3 +127,19 @@ var AnomalyOwnerGuessed = event.AnomalySpec{
 	Doc:    "the file holds several processes that use devices: work that stands before the second of them was taken for the first one's",
 	Remedy: "import the traces of the processes one by one, before they were put together",
 }
+
+// What can be odd with an export of gpurec's own.
+var (
+	// AnomalyOwnMark counts exports of gpurec's that are not read as such.
+	AnomalyOwnMark = event.AnomalySpec{
+		Name: "chrome_json_export_mark", Severity: event.SeverityWarning,
+		Doc:    "the event that says that the file is an export of gpurec's stands behind others, comes twice or is of a version that is not known: what follows it is read as any other's",
+		Remedy: "import the file as it was written, one at a time, with a gpurec that is no older than the one that wrote it",
+	}
+	// AnomalyDerived counts what an export of gpurec's draws beside its rows.
+	AnomalyDerived = event.AnomalySpec{
+		Name: "chrome_json_derived_not_read", Severity: event.SeverityInfo,
+		Doc:    "slices, counters and arrows of gpurec's own export that follow from its other events: computed again, not read",
+		Remedy: "none needed",
+	}
+)

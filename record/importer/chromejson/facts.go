@@ -126,6 +126,11 @@ func (r *reader) learn(key string, i, n int) {
 	case "distributedInfo":
 		m.kineto = true
 		r.distributed(i)
+	case "otherData":
+		if m.own.on {
+			r.ownFacts(i)
+			return
+		}
 	case "host_name", "hostname":
 		m.devices.host = value
 	case "metadata":

@@ -23,7 +23,9 @@ type mapper struct {
 	who     people
 	async   asyncRanges
 	devices devices
-	kineto  bool // the file is Kineto's
+	own     ownTrace
+	kineto  bool       // the file is Kineto's
+	base    event.Time // what its times count from
 
 	scr    []byte // text in work
 	scr2   []byte
@@ -39,6 +41,7 @@ func (m *mapper) init(x *lexer, c *event.Counters, where func() string) {
 	m.start, m.end = event.NoTime, event.NoTime
 	m.who.init(m)
 	m.devices.init(m)
+	m.own.init(m)
 }
 
 func (m *mapper) note(a *event.AnomalySpec) {
@@ -122,10 +125,10 @@ func (m *mapper) times(r *record) (ts event.Time) {
 	ts = event.NoTime
 	ns, st := m.micros(&r.ts)
 	switch {
-	case st == timeExact || st == timeRounded:
-		ts = event.Time(ns)
+	case (st == timeExact || st == timeRounded) && m.fits(ns):
+		ts = event.Time(ns) + m.base
 	case r.ph == 'M': // metadata needs none
-	case st == timeRange:
+	case st == timeRange, st == timeExact, st == timeRounded:
 		m.note(&AnomalyTimeRange)
 		m.addToken("ts", &r.ts)
 	default:
@@ -133,6 +136,12 @@ func (m *mapper) times(r *record) (ts event.Time) {
 		m.addToken("ts", &r.ts)
 	}
 	return ts
+}
+
+// fits reports whether a time, counted from the base, is one.
+func (m *mapper) fits(ns int64) bool {
+	t := event.Time(ns) + m.base
+	return m.base == 0 || (t > event.Time(ns)) == (m.base > 0)
 }
 
 func (m *mapper) micros(t *token) (int64, timeState) {
@@ -185,10 +194,15 @@ func (m *mapper) event(b *event.Batch, r *record) {
 	m.more = m.more[:0]
 	m.phases[r.ph]++
 	if r.ph == 'M' {
-		m.metadata(b, r)
+		if !m.own.metadata(b, r) {
+			m.metadata(b, r)
+		}
 		return
 	}
 	ts := m.times(r)
+	if m.own.on && m.own.event(b, r, ts) {
+		return
+	}
 	m.span(ts)
 	switch r.ph {
 	case 'X':

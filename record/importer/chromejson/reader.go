@@ -291,6 +291,7 @@ func (r *reader) stop(err error, remedy string) {
 // close ends the trace: what is known of it as a whole comes last.
 func (r *reader) close(b *event.Batch) {
 	r.place = placeEnd
+	r.m.own.close(b)
 	r.m.devices.settle(b)
 	r.m.devices.describe(b)
 	if r.system.lines > 0 && r.events+uint64(len(b.Events)) > r.system.events {
@@ -307,7 +308,10 @@ func (r *reader) Meta() *event.Meta {
 	if r.m.kineto {
 		m.Format = "kineto"
 	}
+	m.Anomalies = r.m.own.own.Anomalies
 	switch {
+	case r.m.own.on && (r.told == "" || r.m.own.clock != event.ClockUnknown):
+		m.Clock = r.m.own.clock
 	case r.top.base:
 		m.Clock = ClockKineto
 	case r.top.clock != "":

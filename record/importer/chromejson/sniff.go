@@ -33,6 +33,9 @@ func sniff(head []byte) flavour {
 	default:
 		return flavourNone
 	}
+	if bytes.Contains(b, ownSign) { // an export shows calls of Kineto's categories, too
+		return flavourChrome
+	}
 	if isKineto(b) {
 		return flavourKineto
 	}
@@ -74,6 +77,8 @@ func hasMember(b []byte) bool {
 	}
 	return false
 }
+
+var ownSign = []byte(`"name":"gpurec","export":`)
 
 var kinetoSigns = [][]byte{
 	[]byte(`"deviceProperties"`), []byte(`"baseTimeNanoseconds"`), []byte(`"distributedInfo"`), []byte(`"cuda_runtime"`),

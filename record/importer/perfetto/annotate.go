@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/gpurec/gpurec/record/importer/args"
+	"github.com/gpurec/gpurec/record/importer/own"
 )
 
 // Fields of DebugAnnotation.
@@ -43,12 +44,21 @@ func (r *reader) annotation(s *sequence, e *trackEvent, b []byte) {
 	e.hasArgs = true
 	r.obj.Key(name)
 	r.annotationValue(s, b, &f, 0)
-	switch a := ownNames[name]; a {
-	case ownNone:
-		e.own.foreign = true
-	case ownIgnored:
-	default:
-		e.own.set(a, r, s, &f)
+	if a, ok := r.args.Meet(name); ok {
+		r.ownArg(s, a, &f)
+	}
+}
+
+// ownArg keeps the value of an argument of gpurec's own export.
+func (r *reader) ownArg(s *sequence, a own.Arg, f *field) {
+	switch f.num {
+	case daString:
+		r.args.SetStr(a, r.str(f.b))
+	case daStringID:
+		v, _ := s.strings.get(f.v)
+		r.args.SetStr(a, v)
+	case daUint, daInt, daBool, daPointer:
+		r.args.SetUint(a, f.v)
 	}
 }
 

@@ -2,6 +2,7 @@ package perfetto
 
 import (
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/importer/own"
 )
 
 // counterEvent gives the value of a counter's track.
@@ -34,7 +35,7 @@ func (r *reader) count1(h *head, t *track, v float64, float bool) {
 	if name == "" {
 		name = t.label
 	}
-	ev.SetStr(event.FieldName, name)
+	ev.SetStr(event.FieldName, own.CounterName(name))
 	ev.SetStr(event.FieldUnit, t.unit)
 	ev.SetStr(event.FieldDevice, t.device)
 	ev.SetFloat(event.FieldValue, v)

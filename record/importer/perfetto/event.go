@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/importer/own"
 )
 
 // Types of track events.
@@ -66,7 +67,6 @@ type trackEvent struct {
 	ids        int
 	flows      [8]flowID
 	nFlows     int
-	own        own // arguments of gpurec's own export
 	legacy     legacy
 	hasLegacy  bool
 	hasArgs    bool
@@ -78,7 +78,7 @@ type trackEvent struct {
 // trackEvent reads a TrackEvent.
 func (r *reader) trackEvent(h *head, m *message) {
 	var e trackEvent
-	e.own.reset()
+	r.args.Reset()
 	r.obj.Reset()
 	raw := m.b
 	var f field
@@ -228,7 +228,7 @@ func (r *reader) where(h *head, e *trackEvent) {
 func (r *reader) event(k event.Kind, h *head, e *trackEvent) *event.Event {
 	ev := r.add(k, h.time)
 	ev.PID, ev.TID = e.pid, e.tid
-	if e.own.inferred {
+	if r.args.Inferred() {
 		ev.Flags |= event.FlagPIDInferred
 	}
 	ev.Source = "perfetto:track_event"
@@ -261,7 +261,7 @@ func (r *reader) emit(h *head, e *trackEvent) {
 }
 
 func (r *reader) begin(h *head, e *trackEvent) {
-	if api, ok := apiOf(e.category); ok {
+	if api, ok := own.API(e.category); ok {
 		r.beginAPI(h, e, api)
 		return
 	}
@@ -285,8 +285,8 @@ func (r *reader) describe(ev *event.Event, e *trackEvent) {
 }
 
 func (r *reader) end(h *head, e *trackEvent) {
-	if k, ok := r.pop(e); ok {
-		r.endKept(h, e, &k)
+	if k := r.pop(e); k != nil && !k.plain {
+		r.own.End(&k.own, h.time)
 		return
 	}
 	r.describe(r.event(event.KindSliceEnd, h, e), e)

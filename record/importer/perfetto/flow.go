@@ -24,7 +24,7 @@ const maxFlows = 1 << 19
 // source; Perfetto orders the rest by time.
 func (r *reader) giveFlows(h *head, e *trackEvent) {
 	for i := range e.nFlows {
-		if e.own.known() {
+		if r.args.Known() {
 			r.note(&AnomalyDerived, 1)
 			continue
 		}

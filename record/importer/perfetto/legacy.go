@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/importer/own"
 )
 
 // legacy is what a track event says in the terms of Chrome's JSON.
@@ -129,7 +130,7 @@ func (r *reader) complete(h *head, e *trackEvent) {
 	if start.Known() {
 		at.time = start + event.Time(e.legacy.duration*1000)
 	}
-	if api, ok := apiOf(e.category); ok {
+	if api, ok := own.API(e.category); ok {
 		ev := r.event(event.KindAPI, &at, e)
 		ev.SetUint(event.FieldAPI, uint64(api))
 		ev.SetStr(event.FieldName, e.name)

@@ -293,6 +293,7 @@ func (r *reader) tally(d *dataFields) {
 
 // finish is called behind the last packet.
 func (r *reader) finish() {
+	r.cutOwn()
 	r.clocks.finish()
 	total := uint64(0)
 	for num, n := range r.packets {

@@ -24,6 +24,7 @@ import (
 	"github.com/gpurec/gpurec/record/ftrace"
 	"github.com/gpurec/gpurec/record/importer"
 	"github.com/gpurec/gpurec/record/importer/args"
+	"github.com/gpurec/gpurec/record/importer/own"
 )
 
 // Format returns the format.
@@ -54,26 +55,28 @@ const maxPacket = 32 << 20
 
 // reader is an importer.Reader.
 type reader struct {
-	name      string
-	in        input
-	count     event.Counters
-	meta      event.Meta
-	mapper    *ftrace.TextMapper
-	clocks    clocks
-	state     int // bytes that sequences hold
-	seqs      map[uint32]*sequence
-	tracks    map[uint64]*track
-	trackGen  int // counts descriptors, which void what sequences remember of tracks
-	names     trackNames
-	gpus      gpus
-	signalled map[event.FenceKey]struct{} // told by gpurec's export
-	inferred  map[int32]bool              // processes that gpurec's export says were deduced
-	openAll   int                         // slices kept on tracks
-	flows     map[uint64]struct{}         // seen
-	asyncs    map[asyncKey]int            // open ranges of an id
-	obj       args.Object
-	text      []byte
-	packets   [maxKinds]uint64 // by what they hold
+	name     string
+	in       input
+	count    event.Counters
+	meta     event.Meta
+	mapper   *ftrace.TextMapper
+	clocks   clocks
+	state    int // bytes that sequences hold
+	seqs     map[uint32]*sequence
+	tracks   map[uint64]*track
+	trackGen int // counts descriptors, which void what sequences remember of tracks
+	names    trackNames
+	gpus     gpus
+	own      own.Mapper // of what gpurec's export draws
+	args     own.Args   // arguments of it, of the event in work
+	unkept   openSlice
+	inferred map[int32]bool      // processes that gpurec's export says were deduced
+	openAll  int                 // slices kept on tracks
+	flows    map[uint64]struct{} // seen
+	asyncs   map[asyncKey]int    // open ranges of an id
+	obj      args.Object
+	text     []byte
+	packets  [maxKinds]uint64 // by what they hold
 
 	batch   *event.Batch
 	yield   func(struct{}) bool
@@ -86,11 +89,12 @@ type reader struct {
 
 func open(in importer.Input, o importer.Options) (importer.Reader, error) {
 	r := &reader{name: in.Name, seqs: map[uint32]*sequence{}, tracks: map[uint64]*track{},
-		flows: map[uint64]struct{}{}, inferred: map[int32]bool{}, signalled: map[event.FenceKey]struct{}{}}
+		flows: map[uint64]struct{}{}, inferred: map[int32]bool{}}
 	r.in.r = in.R
 	r.mapper = ftrace.NewTextMapper(&r.count, r.place)
 	r.meta = event.Meta{Format: "perfetto", Clock: event.ClockBoottime}
 	r.clocks.init(r)
+	r.initOwn()
 	if o.Clock != "" {
 		r.meta.Clock = o.Clock // unless a snapshot says
 	}
@@ -192,7 +196,10 @@ func (r *reader) fact(key, value string) {
 func (r *reader) str(b []byte) string { return r.mapper.Strings.Get(b) }
 
 // Meta describes the input.
-func (r *reader) Meta() *event.Meta { return &r.meta }
+func (r *reader) Meta() *event.Meta {
+	r.meta.Anomalies = r.own.Anomalies
+	return &r.meta
+}
 
 // Counters holds the anomalies so far.
 func (r *reader) Counters() *event.Counters { return &r.count }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
+	"github.com/gpurec/gpurec/record/importer/own"
 )
 
 // track is where events stand: a thread, a process, or a row of its own.
@@ -16,6 +17,8 @@ type track struct {
 	tid     int32
 	name    string // its own
 	label   string // for events: unique among the tracks of its process; "" for a thread
+	source  string // as the source of an export of gpurec's called it
+	beside  bool   // a lane of an export for what does not nest on its thread
 	counter bool
 	unit    string
 	scale   int64 // of a counter's values
@@ -126,7 +129,7 @@ func (r *reader) process(h *head, t *track, b []byte) {
 }
 
 func (r *reader) addProcess(at event.Time, pid, ppid int32, name string, cmd []string, start event.Time) {
-	own, inferred := strings.CutSuffix(name, " (tid)") // see docs/perfetto.md
+	real, inferred := own.ProcessName(name)
 	if pid <= 0 || name == "" && len(cmd) == 0 && ppid <= 0 {
 		return
 	}
@@ -135,7 +138,7 @@ func (r *reader) addProcess(at event.Time, pid, ppid int32, name string, cmd []s
 	e.Source = "perfetto:process"
 	if inferred {
 		e.Flags |= event.FlagPIDInferred
-		name = own
+		name = real
 		if len(r.inferred) < maxTracks {
 			r.inferred[pid] = true
 		}
@@ -280,6 +283,10 @@ func (r *reader) settle(t *track) {
 	}
 	if t.label == "" {
 		t.label = r.names.unique(t)
+	}
+	t.beside = t.name == "overlapping" && t.tid != event.NoID
+	if !t.beside && !t.ours {
+		t.source = own.TrimLane(t.label)
 	}
 }
 
