@@ -76,9 +76,10 @@ func (m *Mapper) jobQueued(d *Drawn, o *Open) {
 	m.jobs.put(a)
 }
 
-// doneAt gives the end of a job that is not drawn since its ring ran another.
+// doneAt gives the end of a job that is not drawn since its ring ran another. An
+// end that names neither fence nor ring would be taken for another job's.
 func (m *Mapper) doneAt(a *Args) {
-	if v, ok := a.num(argDone); ok {
+	if v, ok := a.num(argDone); ok && (a.str(argRing) != "" || a.is(argFence)) {
 		ev := m.Add(event.KindJobDone, event.Time(v))
 		m.fillJob(ev, a)
 		a.setUint(ev, event.FieldError, argError)
