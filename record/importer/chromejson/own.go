@@ -78,17 +78,18 @@ func (o *ownTrace) event(b *event.Batch, r *record, ts event.Time) bool {
 }
 
 // drawn says what a slice or an instant is. ok is false if it is surely another's.
-func (o *ownTrace) drawn(r *record, ts event.Time) (d own.Drawn, row *ownRow, ok bool) {
-	if row = o.row(r); row == nil {
-		return d, nil, false
+func (o *ownTrace) drawn(r *record, ts event.Time) (d own.Drawn, ok bool) {
+	row := o.row(r)
+	if row == nil {
+		return d, false
 	}
 	category := o.m.category(r).name
 	o.readArgs(r, category == "loss")
 	if !row.ours && !o.args.Known() {
-		return d, row, false
+		return d, false
 	}
 	return own.Drawn{Time: ts, Name: o.m.text(r.name, r.nameFl), Category: category, PID: row.pid, TID: row.tid,
-		Track: row.track, Beside: row.beside || row.tid == event.NoID, Ours: row.ours, Args: &o.args}, row, true
+		Track: row.track, Beside: row.beside || row.tid == event.NoID, Ours: row.ours, Args: &o.args}, true
 }
 
 func (o *ownTrace) slice(r *record, ts event.Time) bool {
@@ -106,7 +107,7 @@ func (o *ownTrace) slice(r *record, ts event.Time) bool {
 	if row := o.row(r); row != nil && row.cpu != nil {
 		return o.ran(row.cpu, r, ts, end)
 	}
-	d, _, ok := o.drawn(r, ts)
+	d, ok := o.drawn(r, ts)
 	if !ok {
 		return false
 	}
@@ -128,7 +129,7 @@ func (o *ownTrace) instant(r *record, ts event.Time) bool {
 	if r.s.kind != tokenText {
 		return false
 	}
-	d, _, ok := o.drawn(r, ts)
+	d, ok := o.drawn(r, ts)
 	return ok && o.own.Instant(&d)
 }
 

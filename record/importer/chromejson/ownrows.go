@@ -15,13 +15,12 @@ const firstMadeID = 1 << 29
 // ownProc is a process of an export: one of the trace, or what stands in place
 // of one.
 type ownProc struct {
-	kind          procKind
-	pid           int32 // of the trace, event.NoID if it is none
-	name, labels  string
-	device        string // as jobs call it
-	inferred      bool
-	told          bool
-	thread, known bool // of a deduced process; a name came
+	kind         procKind
+	pid          int32 // of the trace, event.NoID if it is none
+	name, labels string
+	device       string // as jobs call it
+	inferred     bool
+	told         bool
 }
 
 type procKind uint8
