@@ -37,7 +37,7 @@ var cannotHold = []struct{ format, kind, why string }{
 	{"", "mark reset", "is what such a reset comes back as"},
 	{"", "link reset-", "with it"},
 	{"", "link job-dep", "a dependency comes back where the job waited for it: that is a stage"},
-	{"", "idle", "gaps are found again by what came back: dependencies that were met, and fences of other drivers, do not"},
+	{"", "idle", "gaps are found again by what came back: dependencies that were met, or on fences of no job, do not"},
 	{"chrome-json", "cpu idle", "a CPU that no thread ran on has no slice"},
 }
 
