@@ -5,10 +5,10 @@
 //
 //	TASK-PID (TGID) [CPU] FLAGS TIME: EVENT: TEXT
 //
-// TGID, CPU and FLAGS may be missing; a file may also hold nothing but
-// "EVENT: TEXT". What follows the time is the business of package ftrace.
-// Lines without such a head are known header lines, the further lines of the
-// event before, or counted.
+// TGID, CPU and FLAGS may be missing; the latency format has CPU and FLAGS in
+// one word. A file may also hold nothing but "EVENT: TEXT". What follows the time
+// is the business of package ftrace. Lines without such a head are known header
+// lines, the further lines of the event before, or counted.
 package ftracetext
 
 import (
@@ -62,6 +62,12 @@ var (
 		Name: "ftrace_text_raw_clock", Severity: event.SeverityWarning,
 		Doc:    "times are whole numbers (trace_clock counter or x86-tsc): kept as they are, they are not nanoseconds",
 		Remedy: "record with trace_clock set to boot or mono",
+	}
+	// AnomalyLatencyFormat counts events of the latency format.
+	AnomalyLatencyFormat = event.AnomalySpec{
+		Name: "ftrace_text_latency_format", Severity: event.SeverityWarning,
+		Doc:    "times are whole microseconds since the trace began and names of tasks are cut to 8 bytes (trace option latency-format)",
+		Remedy: "turn the trace option latency-format off, or record raw pages",
 	}
 	// AnomalyTimeRange counts times that do not fit.
 	AnomalyTimeRange = event.AnomalySpec{
@@ -251,6 +257,8 @@ func (r *reader) event(b *event.Batch, h *head) {
 	switch h.clock {
 	case clockRaw:
 		r.note(&AnomalyRawClock)
+	case clockMicros:
+		r.note(&AnomalyLatencyFormat)
 	case clockRange:
 		r.note(&AnomalyTimeRange)
 	}

@@ -21,6 +21,7 @@ type clockForm uint8
 const (
 	clockSeconds clockForm = iota // sec.fraction
 	clockRaw                      // a whole number
+	clockMicros                   // microseconds since the trace began
 	clockRange                    // too large
 )
 
@@ -42,7 +43,7 @@ func parseHead(line []byte, h *head) bool {
 			return true
 		}
 	}
-	return parseNoCPU(line, h)
+	return parseLatency(line, h) || parseNoCPU(line, h)
 }
 
 // hasCPU reports whether a line has the column of an event's CPU.
@@ -148,7 +149,7 @@ func parseTime(s []byte, h *head, rawToo bool) bool {
 			end++
 		}
 		if end > 1 && s[end-1] == ':' && clockValue(s[:end-1], h, rawToo) {
-			h.text = trimLeft(s[end:])
+			h.text = noDelta(s[end:])
 			return true
 		}
 		if end == 0 || end > 32 {
@@ -231,7 +232,7 @@ func parseNoCPU(line []byte, h *head) bool {
 				continue
 			}
 		}
-		h.cpu, h.text = event.NoID, trimLeft(line[i+1:])
+		h.cpu, h.text = event.NoID, noDelta(line[i+1:])
 		return true
 	}
 }

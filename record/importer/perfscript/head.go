@@ -12,6 +12,7 @@ type head struct {
 	cpu        int32
 	pid, tid   int32
 	time       event.Time
+	timed      bool // there is a time, known or too large
 	range_     bool // the time is too large
 	period     uint64
 	hasPeriod  bool
@@ -27,19 +28,51 @@ type head struct {
 const maxComm = 80
 
 // parseHead reads a head. A task's name may hold blanks and numbers: the number
-// that counts is the first one with a time (or an event alone) behind it.
+// that counts is the first one with a time behind it. Where there is none, the
+// line has no thread (perf script -F without pid and tid); a number with an
+// event alone behind it is a thread's only if no time stands anywhere.
 func parseHead(line []byte, h *head) bool {
+	for _, f := range []form{{ids: true, timed: true}, {timed: true}, {ids: true}} {
+		if parseForm(line, h, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// isColumn reports whether a word is no part of a task's name but a column that
+// stands behind it, "[003]" or "12/13": what follows is not understood then.
+func isColumn(w []byte) bool {
+	if n := len(w); w[0] == '[' && w[n-1] == ']' {
+		_, cpu := number(w[1 : n-1])
+		return cpu
+	}
+	var h head
+	return bytes.IndexByte(w, '/') > 0 && h.ids(w)
+}
+
+// form is which columns a head has.
+type form struct{ ids, timed bool }
+
+func parseForm(line []byte, h *head, f form) bool {
 	for at := skipBlanks(line, 0); at < len(line) && at < maxComm; {
 		end := at
 		for end < len(line) && !blank(line[end]) {
 			end++
 		}
-		if h.ids(line[at:end]) && h.behind(line[end:]) {
+		rest := line[end:]
+		if !f.ids {
+			h.pid, h.tid, rest = event.NoID, event.NoID, line[at:]
+		}
+		if (!f.ids || h.ids(line[at:end])) && h.behind(rest) && h.timed == f.timed {
 			h.comm = trim(line[:at])
 			if len(h.comm) > 0 && h.comm[0] == ':' { // ":1234": perf knew no name
 				h.comm = nil
 			}
 			return true
+		}
+		if !f.ids && isColumn(line[at:end]) {
+			return false
 		}
 		at = skipBlanks(line, end)
 	}
@@ -80,7 +113,7 @@ func id(s []byte) (int32, bool) {
 	return int32(v), v < 1<<31
 }
 
-// behind reads "[CPU] TIME: PERIOD EVENT: REST".
+// behind reads "[CPU] MODE TIME: PERIOD EVENT: REST".
 func (h *head) behind(s []byte) bool {
 	h.cpu, h.time, h.range_, h.hasPeriod = event.NoID, event.NoTime, false, false
 	tok, rest := word(s)
@@ -92,15 +125,32 @@ func (h *head) behind(s []byte) bool {
 		h.cpu = cpu
 		tok, rest = word(rest)
 	}
-	timed := h.clock(tok)
-	if timed {
+	h.timed = h.clock(tok)
+	if !h.timed && isMode(tok) {
+		next, after := word(rest)
+		if h.timed = h.clock(next); h.timed {
+			tok, rest = next, after
+		}
+	}
+	if h.timed {
 		tok, rest = word(rest)
 	}
 	if n, ok := number(tok); ok {
 		h.period, h.hasPeriod = n, true
 		tok, rest = word(rest)
 	}
-	return h.name(tok, rest) && (timed || len(trim(rest)) == 0)
+	return h.name(tok, rest) && (h.timed || len(trim(rest)) == 0)
+}
+
+// isMode reports whether a word is what perf script -F +misc prints before the
+// time: K, U, H, G, g (kernel, user, hypervisor, guest), M, E, S, Sp.
+func isMode(s []byte) bool {
+	for _, c := range s {
+		if bytes.IndexByte([]byte("KUHGgMESp"), c) < 0 {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= 3
 }
 
 // name reads the event's name, which ends with a colon.
@@ -265,13 +315,28 @@ func sniff(b []byte) bool {
 		case isTraceError(line):
 			return true
 		case parseHead(bytes.TrimSuffix(line, []byte("\r")), &h):
-			if h.time.Known() || h.range_ {
+			if h.timed && h.tid == event.NoID && ftraceTask(h.comm) {
+				continue
+			}
+			if h.timed {
 				return true
 			}
 			next, _, _ := bytes.Cut(rest, []byte("\n"))
 			return len(next) > 0 && (surelyFrame(next) || parseHead(next, &h))
 		default:
 			return false
+		}
+	}
+	return false
+}
+
+// ftraceTask reports whether what stands before a time is the task of ftrace
+// text, "NAME-NUMBER", alone or with columns behind it.
+func ftraceTask(s []byte) bool {
+	for w := range bytes.FieldsSeq(s) {
+		i := bytes.LastIndexByte(w, '-')
+		if _, ok := number(w[i+1:]); i >= 0 && ok {
+			return true
 		}
 	}
 	return false

@@ -5,8 +5,8 @@
 //		ADDRESS SYMBOL+OFFSET (OBJECT)
 //		…
 //
-// COMM, PID, CPU and PERIOD may be missing (perf script -F); a number alone is
-// the thread's, as perf prints by default. Lines of tracepoints become the
+// COMM, PID, TID, CPU and PERIOD may be missing (perf script -F); a number alone
+// is the thread's, as perf prints by default. Lines of tracepoints become the
 // events that package ftrace makes of them; if frames follow, a sample holds
 // them. All other events are samples with their call chain.
 package perfscript
