@@ -11,6 +11,7 @@ const (
 	fateGuilty    = "guilty"    // it brought the reset
 	fateRerun     = "rerun"     // handed to the hardware again
 	fateCancelled = "cancelled" // ended by the reset
+	fateDoubtful  = "doubtful"  // a reset lies in its time on the hardware: it may have ended it, or not
 )
 
 // How the fate of a job is known, in jobs.fate_rule.
@@ -104,8 +105,15 @@ func (x *jobTracker) settleFate(j *job) {
 	case r.Runs > 1 && (j.drv == nil || !j.drv.preempts):
 		j.setFate(fateRerun, ruleFateByRun)
 	case r.Fate != "" || s == nil || !r.DoneNS.OK:
-	case s.end.Known() && r.DoneNS.V > s.end: // it ended after the reset: nothing tells of a second hand-over
-	case !s.end.Known() && j.hw == nil && (j.drv == nil || !j.drv.noFence):
+	case s.end.Known() && r.DoneNS.V > s.end, // it ended after the reset: nothing tells of a second hand-over
+		!s.end.Known() && j.hw == nil && (j.drv == nil || !j.drv.noFence):
+		// The scheduler ends what a reset cancels by the event of what is done,
+		// and with an error (drm_sched_start), which few events tell.
+		if r.Error.OK {
+			j.setFate(fateCancelled, ruleFateByReset)
+		} else {
+			j.setFate(fateDoubtful, ruleFateByReset)
+		}
 	default:
 		j.setFate(fateCancelled, ruleFateByReset)
 	}

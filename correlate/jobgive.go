@@ -261,7 +261,11 @@ func (x *jobTracker) links(j *job) {
 		j.doneConf = Inferred
 	}
 	if (r.RunNS.OK || r.QueuedNS.OK) && j.done {
-		e.link(RuleJobDone, "jobs", r.ID, "jobs", r.ID, j.doneConf, key)
+		c := j.doneConf
+		if r.Fate == fateDoubtful {
+			c = Inferred
+		}
+		e.link(RuleJobDone, "jobs", r.ID, "jobs", r.ID, c, key)
 	}
 	if j.fin != nil {
 		e.link(RuleJobFence, "jobs", r.ID, "fences", j.fin.id, j.finConf, key)

@@ -127,7 +127,7 @@ type Job struct {
 	Args           string  `col:"args" doc:"further fields of the source, JSON"`
 	SubmitNS       OptDur  `col:"submit_latency_ns" unit:"ns" doc:"queued_ns - start_ns of the call api_call_id"`
 	ReadyNS        OptTime `col:"ready_ns" unit:"ns" doc:"its dependencies were met, where a driver tells it (i915_request_submit)"`
-	Fate           string  `col:"fate" doc:"what a reset did to it: guilty (it brought the reset), rerun (handed to the hardware again), cancelled; NULL if none did or nothing tells"`
+	Fate           string  `col:"fate" doc:"what a reset did to it: guilty (it brought the reset), rerun (handed to the hardware again), cancelled, doubtful (a reset lies in its time on the hardware, and nothing tells whether it ended the job); NULL if none did, as far as is known"`
 	FateRule       string  `col:"fate_rule" doc:"how the fate is known: source, inferred from …; NULL with it"`
 	DepWaitNS      OptDur  `col:"dependency_wait_ns" unit:"ns" doc:"from queued_ns until the last fence that it depended on was done or had signalled, at most until run_ns; 0 if all had; NULL if no dependency is known, or not when it was met"`
 }
