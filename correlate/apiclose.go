@@ -59,7 +59,7 @@ func (x *apiTracker) closeTop(t *thread, kind string, at event.Time) {
 		c.row.EndKind = endLost
 		x.e.unm.now("api_calls", c.row.ID, missExit, Evicted)
 	case endOpen:
-		x.e.unm.now("api_calls", c.row.ID, missExit, Open)
+		x.e.unm.now("api_calls", c.row.ID, missExit, c.proc.stillOpen(c.row.StartNS))
 	case endKilled:
 		x.e.unm.now("api_calls", c.row.ID, missExit, Killed)
 	default:

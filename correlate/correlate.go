@@ -33,6 +33,7 @@ const (
 	Lost           Reason = "lost"            // lost events, see losses
 	Evicted        Reason = "evicted"         // dropped to stay within a cap
 	Ambiguous      Reason = "ambiguous"       // more than one candidate
+	Faulted        Reason = "faulted"         // still running at the end; its process had a fault meanwhile
 )
 
 // Options tune a run. The zero value is what exports use.

@@ -28,6 +28,7 @@ type process struct {
 	mixedCorrelations bool
 	forgotCorrelation int64 // greatest id that was forgotten
 	calls             int64
+	faulted           OptTime // when the kernel's log last told of a fault of it
 
 	threads int    // that have not ended
 	used    uint64 // tick when one of them was last named, or ended

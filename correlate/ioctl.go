@@ -273,7 +273,7 @@ func (x *ioctlTracker) closeOpen(t *thread, kind string) {
 	i.row.EndKind = kind
 	switch kind {
 	case endOpen:
-		x.e.unm.now("ioctls", i.row.ID, missExit, Open)
+		x.e.unm.now("ioctls", i.row.ID, missExit, t.proc.stillOpen(i.row.StartNS))
 	case endKilled:
 		x.e.unm.now("ioctls", i.row.ID, missExit, Killed)
 	case endEvicted:

@@ -37,7 +37,9 @@ func (x *miscTracker) event(ev *event.Event, t *thread) {
 			Name: ev.Str(event.FieldName), Period: optUint(ev, event.FieldPeriod), Stack: ev.Str(event.FieldStack)})
 	case event.KindLogLine:
 		dev := x.e.ids.deviceID(ev.Str(event.FieldDevice), "")
-		r.LogLines = append(r.LogLines, LogLine{TSNS: at, DeviceID: dev, Text: ev.Str(event.FieldName), Code: optInt(ev, event.FieldCode)})
+		pid := xidProcess(ev)
+		r.LogLines = append(r.LogLines, LogLine{TSNS: at, DeviceID: dev, Text: ev.Str(event.FieldName), Code: optInt(ev, event.FieldCode),
+			PID: pid, ProcessID: x.xid(pid, ev.Time)})
 		x.logged(ev, dev)
 	case event.KindReset:
 		x.named(ev)

@@ -279,7 +279,7 @@ type Unmatched struct {
 	SrcTable string `col:"src_table" doc:"table of the row"`
 	SrcID    ID     `col:"src_id" doc:"the row"`
 	Link     string `col:"link" doc:"partner that is missing, 'api_call', 'ioctl', 'run', …"`
-	Reason   string `col:"reason" doc:"not_recorded, not_possible, before_start, after_stop, open, killed, kernel_internal, lost, evicted, ambiguous"`
+	Reason   string `col:"reason" doc:"not_recorded, not_possible, before_start, after_stop, open, killed, kernel_internal, lost, evicted, ambiguous, faulted"`
 	LossID   ID     `col:"loss_id" doc:"losses.id, for reason lost"`
 }
 
@@ -395,6 +395,9 @@ type LogLine struct {
 	DeviceID ID      `col:"device_id" doc:"devices.id"`
 	Text     string  `col:"text" doc:"the line"`
 	Code     OptInt  `col:"code" doc:"Xid or other number"`
+
+	PID       OptInt `col:"pid" doc:"process that a line with an Xid names; NULL if it names none"`
+	ProcessID ID     `col:"process_id" doc:"processes.id of pid; NULL if it was not known when the line was told"`
 }
 
 // Other is a row of others.

@@ -63,7 +63,7 @@ func RuleByName(name string) *RuleSpec {
 }
 
 // Reasons lists every reason that unmatched can carry.
-var Reasons = []Reason{NotRecorded, NotPossible, BeforeStart, AfterStop, Open, Killed, KernelInternal, Lost, Evicted, Ambiguous}
+var Reasons = []Reason{NotRecorded, NotPossible, BeforeStart, AfterStop, Open, Killed, KernelInternal, Lost, Evicted, Ambiguous, Faulted}
 
 // The partners that a row of unmatched can miss.
 const (

@@ -294,6 +294,7 @@ var meanings = map[correlate.Reason]string{
 	correlate.AfterStop:      "the recording ended first",
 	correlate.Open:           "it was still running when the recording ended",
 	correlate.Killed:         "its thread or its client was killed",
+	correlate.Faulted:        "it was still running at the end; an Xid named its process since it began",
 	correlate.KernelInternal: "the driver's own work: no program asked for it",
 	correlate.Lost:           "events were lost where it would be",
 	correlate.Evicted:        "left out to stay within a cap of memory",
