@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gpurec/gpurec/correlate"
 	"github.com/gpurec/gpurec/export"
@@ -147,6 +148,34 @@ func TestShortBounds(t *testing.T) {
 	}
 }
 
+// Each row group has dictionaries of its own, whatever the one before had.
+func TestDictionariesOfRowGroups(t *testing.T) {
+	names := []string{"one", "two", "three"}
+	links := make([]correlate.Link, 2*rowGroupRows+10)
+	deps := make([]correlate.JobDep, len(links))
+	name := func(i int) int { return (i + 2*(i/rowGroupRows)) % 3 }
+	for i := range links {
+		links[i] = correlate.Link{SrcTable: "jobs", SrcID: correlate.ID(i + 1), Confidence: names[name(i)]}
+		deps[i] = correlate.JobDep{OnFenceContext: event.Some(uint64(100 + name(i)))}
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	export1(t, dir, export.Options{}, &correlate.Rows{Links: links, JobDeps: deps})
+	columns, got := read(t, dir, "links")
+	k := slices.Index(columns, "confidence")
+	for i, r := range got {
+		if r[k] != names[name(i)] {
+			t.Fatalf("row %d has %v, not %s", i, r[k], names[name(i)])
+		}
+	}
+	columns, got = read(t, dir, "job_deps")
+	k = slices.Index(columns, "on_fence_context")
+	for i, r := range got {
+		if r[k] != uint64(100+name(i)) {
+			t.Fatalf("row %d has %v, not %d", i, r[k], 100+name(i))
+		}
+	}
+}
+
 // Texts longer than a page, and so many that a dictionary overflows.
 func TestLongTexts(t *testing.T) {
 	rows := make([]correlate.Mark, 400)
@@ -156,6 +185,9 @@ func TestLongTexts(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "out")
 	export1(t, dir, export.Options{}, &correlate.Rows{Marks: rows})
+	if e := encodings(t, dir, "marks", "name"); !slices.Contains(e, format.RLEDictionary) || !slices.Contains(e, format.DeltaByteArray) {
+		t.Errorf("names are written as %v: the dictionary has no bound", e)
+	}
 	names, got := read(t, dir, "marks")
 	if len(got) != len(rows) {
 		t.Fatalf("%d rows", len(got))
@@ -168,4 +200,24 @@ func TestLongTexts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// encodings returns those of a column in the first row group.
+func encodings(t *testing.T, dir, table, column string) []format.Encoding {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, table+".parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range f.Metadata().RowGroups[0].Columns {
+		if c.MetaData.PathInSchema[0] == column {
+			return c.MetaData.Encoding
+		}
+	}
+	t.Fatalf("%s has no column %s", table, column)
+	return nil
 }
