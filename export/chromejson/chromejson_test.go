@@ -342,6 +342,9 @@ func TestBeforeFirstSwitch(t *testing.T) {
 		{CPU: 0, StartNS: at(100), EndNS: at(130), TID: num(0), Comm: "swapper/0", PrevTID: num(5), PrevComm: "sh", PrevPrio: num(110), PrevState: "D"},
 		{CPU: 0, StartNS: at(130), EndNS: at(200), TID: num(7), Comm: "train", PrevTID: num(0), PrevComm: "swapper/0"},
 		{CPU: 1, StartNS: at(100), EndNS: at(200), TID: num(8), Comm: "train", PrevTID: num(5), PrevComm: "sh", PrevState: "R"},
+		{CPU: 2, StartNS: at(100), EndNS: at(140), TID: num(0), Comm: "swapper/2", PrevTID: num(0), PrevComm: "swapper/2"},
+		{CPU: 2, StartNS: at(140), EndNS: at(200), TID: num(8), Comm: "train", PrevTID: num(0), PrevComm: "swapper/2"},
+		{CPU: 3, StartNS: at(100), EndNS: at(200), TID: num(9), Comm: "train", PrevTID: num(0), PrevComm: "swapper/3"},
 	}}
 	rep := read(t, rows, summary(0, 1000))
 	var got []string
@@ -351,7 +354,9 @@ func TestBeforeFirstSwitch(t *testing.T) {
 	}
 	same(t, got, lines(`
 CPU 0 130-200 before: 5 sh 110 D, idle 30
-CPU 1 100-200 before: 5 sh 120 R, idle <nil>`))
+CPU 1 100-200 before: 5 sh 120 R, idle <nil>
+CPU 2 140-200 before: 0 swapper/2 120 <nil>, idle 40
+CPU 3 100-200 before: <nil> <nil> <nil> <nil>, idle <nil>`))
 }
 
 // The file says what is missing, and of which clock its times are.

@@ -40,7 +40,7 @@ func (p *pen) Switch(s *picture.Switch) {
 	} else if c.on {
 		p.ran(s.Time, s.PrevState)
 	}
-	if s.Prev != c.last && s.Prev != 0 { // no slice tells of it
+	if s.Prev != c.last && (s.Prev != 0 || s.Next == 0) { // no slice tells of it
 		c.odd = leaving{*s, true}
 	}
 	c.last = s.Next

@@ -47,6 +47,7 @@ func (o *ownTrace) start(clock event.Clock, base event.Time) {
 			return o.batch.Add(k, t)
 		},
 		Derived: o.derived,
+		Note:    o.m.note,
 		Device:  func(n int64) string { return o.devices[n] },
 		Source:  "chrome:gpurec",
 	}

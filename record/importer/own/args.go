@@ -69,6 +69,7 @@ const (
 	argStack
 	argAddress
 	argObjectPtr
+	argClipped
 	argIgnored // follows from others
 	numArgs
 )
@@ -128,6 +129,7 @@ var argNames = map[string]Arg{
 	"stack":             argStack,
 	"address":           argAddress,
 	"object_ptr":        argObjectPtr,
+	"clipped":           argClipped,
 	"errno":             argIgnored,
 	"links":             argIgnored,
 	"rule":              argIgnored,
@@ -146,7 +148,6 @@ var argNames = map[string]Arg{
 	"submitter_was":     argIgnored,
 	"waits_for_job_id":  argIgnored,
 	"waits_for_ring":    argIgnored,
-	"clipped":           argIgnored,
 	"also_in":           argIgnored,
 }
 

@@ -30,6 +30,8 @@ type Mapper struct {
 	Add func(event.Kind, event.Time) *event.Event
 	// Derived is called for what follows from other events and is not read.
 	Derived func()
+	// Note counts what is doubtful of an export.
+	Note func(*event.AnomalySpec)
 	// Device returns what jobs call the device of a number, in which activities
 	// name it.
 	Device func(number int64) string
@@ -40,6 +42,13 @@ type Mapper struct {
 
 	signalled map[event.FenceKey]struct{} // fences of which it was told
 	jobs      jobs
+}
+
+// AnomalyClipped counts rows of an export of a part of a trace.
+var AnomalyClipped = event.AnomalySpec{
+	Name: "export_cut_at_window", Severity: event.SeverityWarning,
+	Doc:    "the export is of a part of a trace: rows that began before it or ended after it come back with the times at which they were cut",
+	Remedy: "import the recording itself, or an export without --from-time and --to-time",
 }
 
 // Bounds of what a mapper holds.
@@ -80,6 +89,9 @@ func API(category string) (event.API, bool) {
 // reports false, and gives nothing, if the slice is none of an export.
 func (m *Mapper) Begin(d *Drawn, o *Open) bool {
 	o.begin(d.Time)
+	if d.Args.is(argClipped) {
+		m.Note(&AnomalyClipped)
+	}
 	if d.Args.Known() {
 		if d.Args.is(argAPICall) && d.Category != "ioctl" && !strings.HasPrefix(d.Category, "job.") {
 			api, _ := API(d.Category)

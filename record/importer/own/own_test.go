@@ -38,6 +38,7 @@ type drawing struct {
 	Mapper
 	events []*event.Event
 	other  int
+	noted  int
 }
 
 func newDrawing() *drawing {
@@ -49,6 +50,7 @@ func newDrawing() *drawing {
 			return &e
 		},
 		Derived: func() { d.other++ },
+		Note:    func(*event.AnomalySpec) { d.noted++ },
 		Device:  func(n int64) string { return fmt.Sprint("device ", n) },
 		Source:  "test",
 	}
@@ -224,6 +226,16 @@ func TestAnothers(t *testing.T) {
 		t.Error("an instant is taken")
 	}
 	d.compare(t)
+}
+
+// Rows of a part of a trace come back as they were cut, and are counted.
+func TestClipped(t *testing.T) {
+	d := newDrawing()
+	d.slice(t, 10, 20, Drawn{Name: "cuInit", Category: "cuda_driver", PID: 7, TID: 8, Args: args("api_call_id", 1, "clipped", "start")})
+	d.slice(t, 12, 18, Drawn{Name: "cuInit", Category: "cuda_driver", PID: 7, TID: 8, Args: args("api_call_id", 2)})
+	if len(d.events) != 4 || d.noted != 1 {
+		t.Errorf("%d events, %d noted", len(d.events), d.noted)
+	}
 }
 
 // What is known of a slice whose end never comes is given all the same.

@@ -23,7 +23,7 @@ const (
 // initOwn makes the mapper of what gpurec's own export draws.
 func (r *reader) initOwn() {
 	r.own = own.Mapper{Add: r.add, Device: r.gpus.ownName, Source: "perfetto:track_event",
-		Derived: func() { r.note(&AnomalyDerived, 1) }}
+		Derived: func() { r.note(&AnomalyDerived, 1) }, Note: func(a *event.AnomalySpec) { r.note(a, 1) }}
 }
 
 // push keeps a slice that began. The result is nil if it cannot be kept.
