@@ -82,6 +82,12 @@ var (
 		Doc:    "ftrace events are of a clock (local, global or unknown) that the bundle does not relate to boot time: kept as they are",
 		Remedy: "record with the boot trace clock",
 	}
+	// AnomalyFtraceError counts pieces of ring buffers that Perfetto could not read.
+	AnomalyFtraceError = event.AnomalySpec{
+		Name: "perfetto_ftrace_error", Severity: event.SeverityLoss,
+		Doc:    "Perfetto could not read a piece of the kernel's ring buffer (FtraceEventBundle.error): ftrace events are missing there",
+		Remedy: "record with a newer Perfetto, or with gpurec record",
+	}
 	// AnomalySeveralIDs counts calls that name several activities.
 	AnomalySeveralIDs = event.AnomalySpec{
 		Name: "perfetto_several_correlation_ids", Severity: event.SeverityInfo,

@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"sort"
 	"strconv"
 
 	"github.com/gpurec/gpurec/record/event"
@@ -20,15 +21,18 @@ const (
 )
 
 // clocks relates the clocks of a trace to its own (see [clocks.trace]), by
-// the latest snapshot that holds both.
+// the last snapshot so far that is not later than the time to convert, else by
+// the first: packets stand in a trace in the order in which buffers were read,
+// and between two snapshots clocks part (suspend stops MONOTONIC).
 type clocks struct {
-	r     *reader
-	trace uint64 // the trace's clock
-	fixed bool   // trace was named by a snapshot
-	at    map[clockKey]*clockState
-	known [firstSeqClock]*clockState // of the clocks of no sequence, by id
-	count int
-	axis  bool // BOOTTIME stands for another clock: an export of ours, whose snapshots say that the two are one
+	r      *reader
+	trace  uint64 // the trace's clock
+	fixed  bool   // trace was named by a snapshot
+	at     map[clockKey]*clockState
+	known  [firstSeqClock]*clockState // of the clocks of no sequence, by id
+	count  int
+	points int  // earlier snapshots of all clocks
+	axis   bool // BOOTTIME stands for another clock: an export of ours, whose snapshots say that the two are one
 }
 
 type clockKey struct {
@@ -43,6 +47,54 @@ type clockState struct {
 	incremental  bool
 	unit         int64
 	last         int64 // of an incremental clock
+	past         []clockPoint
+}
+
+// clockPoint is what an earlier snapshot said; those of a clock ascend.
+type clockPoint struct{ clock, trace int64 }
+
+// maxPoints bounds the earlier snapshots of all clocks.
+const maxPoints = 1 << 18
+
+// onTrace is the time of the trace's clock when this one reads v.
+func (st *clockState) onTrace(v int64) int64 {
+	at := clockPoint{st.clock, st.trace}
+	if v < st.clock && len(st.past) > 0 {
+		i := sort.Search(len(st.past), func(i int) bool { return st.past[i].clock > v })
+		at = st.past[max(i-1, 0)]
+	}
+	return at.trace + (v - at.clock)
+}
+
+// turn takes a new snapshot's reading of a clock. What a clock that went
+// backwards read before would be ambiguous.
+func (c *clocks) turn(st *clockState, clock, trace int64, incremental bool) {
+	switch {
+	case !st.valid:
+	case incremental || st.incremental || clock < st.clock:
+		c.points -= len(st.past)
+		st.past = nil
+	case clock == st.clock || clock-st.clock == trace-st.trace && st.straight(): // the one in between says no more
+	default:
+		c.keepPoint(st)
+	}
+	st.clock, st.trace, st.valid = clock, trace, true
+}
+
+// straight reports whether the snapshot before the latest relates the clocks
+// as the latest does.
+func (st *clockState) straight() bool {
+	n := len(st.past)
+	return n > 0 && st.trace-st.clock == st.past[n-1].trace-st.past[n-1].clock
+}
+
+func (c *clocks) keepPoint(st *clockState) {
+	if c.points >= maxPoints {
+		c.r.note(&AnomalyTooMuchState, 1)
+		return
+	}
+	c.points++
+	st.past = append(st.past, clockPoint{st.clock, st.trace})
 }
 
 const maxClocks = 1 << 16
@@ -92,7 +144,7 @@ func (c *clocks) convert(s *sequence, clock, t uint64) event.Time {
 		st.last += v
 		v = st.last
 	}
-	return event.Time(st.trace + (v - st.clock))
+	return event.Time(st.onTrace(v))
 }
 
 // snapshotReading is a clock of a snapshot.
@@ -159,7 +211,7 @@ func (c *clocks) snapshot(s *sequence, list []snapshotReading, primary uint64) {
 	for i := range list {
 		v := &list[i]
 		st := c.state(s, v.id, true)
-		st.clock, st.trace, st.valid = v.time*v.unit, at, true
+		c.turn(st, v.time*v.unit, at, v.incremental)
 		st.unit, st.incremental, st.last = v.unit, v.incremental, v.time*v.unit
 		switch v.id {
 		case clockBoottime:
@@ -185,7 +237,7 @@ func (c *clocks) instant(s *sequence, list []snapshotReading) (int64, bool) {
 	for i := range list {
 		v := &list[i]
 		if st := c.state(s, v.id, false); st != nil && st.valid && !st.incremental {
-			return st.trace + (v.time*v.unit - st.clock), true
+			return st.onTrace(v.time * v.unit), true
 		}
 	}
 	return 0, false

@@ -22,6 +22,11 @@ func (r *reader) counterEvent(h *head, e *trackEvent) {
 // count1 adds the event of a counter.
 func (r *reader) count1(h *head, t *track, v float64, float bool) {
 	if t.delta {
+		// A sequence that clears its state begins again from 0 (CounterDescriptor.is_incremental).
+		if t.sumSeq == h.seq && t.sumGen != h.seq.cleared {
+			t.sum = 0
+		}
+		t.sumSeq, t.sumGen = h.seq, h.seq.cleared
 		t.sum += v
 		v = t.sum
 	}

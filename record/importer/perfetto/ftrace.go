@@ -16,6 +16,7 @@ const (
 	fbClock         = 5
 	fbFtraceTime    = 6
 	fbBootTime      = 7
+	fbError         = 8
 	fbLastRead      = 9
 	fbPreviousEnd   = 10
 	fbGenericFormat = 11
@@ -47,9 +48,14 @@ func (r *reader) bundle(h *head, m *message) {
 	b := bundle{cpu: event.NoID}
 	var ftraceTime, bootTime int64
 	lost := false
+	var gap gap
 	var f field
 	for first := *m; first.next(&f); {
 		switch f.num {
+		case fbEvent, fbCompact:
+			gap.until(&f)
+		case fbLastRead, fbPreviousEnd:
+			gap.since(&f)
 		case fbCPU:
 			b.cpu = int32(f.v)
 		case fbLost:
@@ -64,7 +70,7 @@ func (r *reader) bundle(h *head, m *message) {
 			r.genericFormat(&b, f.b)
 		}
 	}
-	if b.clock > 1 && b.clock != ftraceClockMonoRaw {
+	if b.clock != 0 && b.clock != ftraceClockMonoRaw {
 		b.shifted = ftraceTime != 0 && bootTime != 0
 		b.offset = bootTime - ftraceTime
 		if !b.shifted {
@@ -72,12 +78,7 @@ func (r *reader) bundle(h *head, m *message) {
 		}
 	}
 	if lost {
-		r.count.AddAt(&AnomalyDropped, 1, r.place())
-		e := r.add(event.KindLoss, h.time)
-		e.CPU = b.cpu
-		e.Source = "perfetto"
-		e.SetStr(event.FieldTrack, "ftrace")
-		e.SetStr(event.FieldName, AnomalyDropped.Remedy)
+		r.ftraceLoss(h, &b, &gap)
 	}
 	for m.next(&f) {
 		switch f.num {
@@ -87,6 +88,8 @@ func (r *reader) bundle(h *head, m *message) {
 			}
 		case fbCompact:
 			r.compactSched(h, &b, f.b)
+		case fbError:
+			r.ftraceError(h, &b, f.b)
 		case fbCPU, fbLost, fbClock, fbFtraceTime, fbBootTime, fbGenericFormat, fbLastRead, fbPreviousEnd:
 		default:
 			r.noteAt(&AnomalyFieldNotKept, 1, "ftrace bundle field %d", f.num)
@@ -101,7 +104,7 @@ func (r *reader) ftraceTime(h *head, b *bundle, t uint64) event.Time {
 		t = uint64(int64(t) + b.offset)
 	case b.clock == ftraceClockMonoRaw:
 		return r.clocks.convert(h.seq, clockMonotonicRaw, t)
-	case b.clock > 1:
+	case b.clock != 0:
 		return event.Time(t)
 	}
 	return r.clocks.convert(h.seq, clockBoottime, t)

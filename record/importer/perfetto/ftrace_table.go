@@ -87,7 +87,7 @@ func texts(m map[uint32]*ftraceSpec) {
 		537: {"adreno_cmdbatch_retired", []string{"id", "timestamp", "inflight:d", "recovery", "flags", "start", "retire", "prio:d"}},
 	} {
 		fields := s.fields
-		m[num] = &ftraceSpec{name: s.name, source: s.name, text: func(r *reader, b, body []byte) []byte { return pairText(b, fields, body) }}
+		m[num] = &ftraceSpec{name: s.name, source: s.name, text: func(r *reader, b, body []byte) []byte { return r.pairText(b, s.name, fields, body) }}
 	}
 	m[409] = &ftraceSpec{name: "drm_vblank_event", source: "drm:drm_vblank_event", text: vblankText}
 	m[329] = &ftraceSpec{name: "sys_enter", source: "raw_syscalls:sys_enter", text: sysEnterText}
@@ -137,12 +137,13 @@ func printText(_ *reader, b, body []byte) []byte {
 	return b
 }
 
-// pairText puts fields as "name=value"; ":x" behind a name asks for hexadecimal.
-func pairText(b []byte, fields []string, body []byte) []byte {
+// pairText puts fields of an event as "name=value"; ":x" behind a name asks for hexadecimal.
+func (r *reader) pairText(b []byte, event string, fields []string, body []byte) []byte {
 	var f field
 	n := 0
 	for m := (message{b: body}); m.next(&f); {
 		if int(f.num) > len(fields) {
+			r.noteAt(&AnomalyFieldNotKept, 1, "field %d of %s", f.num, event)
 			continue
 		}
 		name := fields[f.num-1]

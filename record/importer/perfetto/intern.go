@@ -14,6 +14,7 @@ type sequence struct {
 	packets int
 	size    int  // of what it interned, in bytes
 	valid   bool // its state was cleared once, so that it is known whole
+	cleared int  // how often its state was cleared
 
 	names       table // of events
 	categories  table
@@ -135,6 +136,7 @@ func (s *sequence) reset() {
 	s.lastTrack = nil
 	s.hasUS = false
 	s.valid = true
+	s.cleared++
 	s.size = 0
 }
 
@@ -219,8 +221,9 @@ func (r *reader) lookup(t *table, id uint64) string {
 	return s
 }
 
-// setDefaults reads TracePacketDefaults.
+// setDefaults reads TracePacketDefaults, which take the place of those before.
 func (s *sequence) setDefaults(m *message) {
+	s.clock, s.track, s.hasTrack, s.extra, s.extraFloat = 0, 0, false, nil, nil
 	var f, g field
 	for m.next(&f) {
 		switch f.num {

@@ -63,10 +63,12 @@ func (r *reader) legacy(s *sequence, e *trackEvent, b []byte) {
 	if m.bad {
 		r.note(&AnomalyBadPacket, 1)
 	}
-	if l.hasBind && l.direction != 0 && e.nFlows < len(e.flows) && (l.phase == 0) {
-		// FLOW_IN 1, FLOW_OUT 2, both 3.
-		e.flows[e.nFlows] = flowID{l.bind, l.direction == 1}
-		e.nFlows++
+	switch l.phase {
+	case 's', 't', 'f': // arrows themselves
+	default:
+		if l.hasBind && l.direction != 0 { // FLOW_IN 1, FLOW_OUT 2, both 3
+			r.flow(e, l.bind, l.direction == 1)
+		}
 	}
 }
 

@@ -142,12 +142,32 @@ func (c *column) next() uint64 {
 	return v
 }
 
+// leftOver counts columns that hold more than the one of the times, if all of
+// that was read.
+func (r *reader) leftOver(times *column, others ...*column) {
+	if times.bad || len(times.b) > 0 {
+		return
+	}
+	for _, c := range others {
+		if c.bad {
+			return // counted
+		}
+	}
+	for _, c := range others {
+		if len(c.b) > 0 {
+			r.note(&AnomalyBadPacket, 1)
+			return
+		}
+	}
+}
+
 // compactSwitches: the thread that leaves is the one that came before it, so
 // of the first switch of a bundle it is not known.
 func (r *reader) compactSwitches(h *head, b *bundle, times, states, pids, prios, comms []byte, comm func(uint64) string) {
 	ts, st, pid, prio, name := column{b: times}, column{b: states}, column{b: pids}, column{b: prios}, column{b: comms}
 	var t uint64
 	prevTID, prevPrio, prevComm := event.NoID, int64(0), ""
+	defer r.leftOver(&ts, &st, &pid, &prio, &name)
 	for len(ts.b) > 0 && !r.stopped {
 		t += ts.next()
 		state, tid, pr, ni := st.next(), int32(pid.next()), int64(int32(prio.next())), name.next()
@@ -174,6 +194,7 @@ func (r *reader) compactSwitches(h *head, b *bundle, times, states, pids, prios,
 func (r *reader) compactWakings(h *head, b *bundle, times, pids, cpus, prios, comms []byte, comm func(uint64) string) {
 	ts, pid, cpu, prio, name := column{b: times}, column{b: pids}, column{b: cpus}, column{b: prios}, column{b: comms}
 	var t uint64
+	defer r.leftOver(&ts, &pid, &cpu, &prio, &name)
 	for len(ts.b) > 0 && !r.stopped {
 		t += ts.next()
 		tid, target, pr, ni := int64(int32(pid.next())), int64(int32(cpu.next())), int64(int32(prio.next())), name.next()

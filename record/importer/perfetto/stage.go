@@ -10,6 +10,7 @@ import (
 // stage is a render stage in work.
 type stage struct {
 	id, duration, context       uint64
+	hasID                       bool
 	gpu                         int64
 	queue, stageID, kernel      uint64
 	hasQueue, hasStage, hasName bool
@@ -37,7 +38,7 @@ func (r *reader) renderStage(h *head, m *message) {
 	for m.next(&f) {
 		switch f.num {
 		case 1:
-			g.id = f.v
+			g.id, g.hasID = f.v, true
 		case 2:
 			g.duration = f.v
 		case 5:
@@ -78,7 +79,7 @@ func (r *reader) renderStage(h *head, m *message) {
 			r.noteAt(&AnomalyFieldNotKept, 1, "render stage field %d", f.num)
 		}
 	}
-	if g.id == 0 && !g.hasQueue && !g.hasStage && !g.hasName && g.duration == 0 && !h.hasTime {
+	if !g.hasID && !g.hasQueue && !g.hasStage && !g.hasName && g.duration == 0 && !h.hasTime {
 		return // specifications alone
 	}
 	if g.ours {
@@ -243,7 +244,9 @@ func (r *reader) giveStage(h *head, g *stage) {
 	r.stageName(e, g, k, name)
 	e.SetUint(event.FieldActivity, uint64(stageKind(g, category, name)))
 	r.stagePlace(e, s, g, queue)
-	e.SetInt(event.FieldCorrelationID, int64(g.id))
+	if g.hasID {
+		e.SetInt(event.FieldCorrelationID, int64(g.id))
+	}
 	if g.hasShared {
 		e.SetUint(event.FieldSharedMemBytes, g.shared)
 	}

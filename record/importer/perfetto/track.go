@@ -23,8 +23,10 @@ type track struct {
 	unit    string
 	scale   int64 // of a counter's values
 	delta   bool
-	sum     float64
-	derived bool // drawn by gpurec's export, follows from other events
+	sum     float64   // of a counter of deltas
+	sumSeq  *sequence // that wrote sum last
+	sumGen  int       // sumSeq.cleared then
+	derived bool      // drawn by gpurec's export, follows from other events
 	device  string
 	ours    bool // drawn by gpurec's export: below its own or a GPU's track
 	open    []openSlice
