@@ -46,7 +46,8 @@ type lane struct {
 	loss   bool       // in front are events lost, not a record
 	lost   uint64     // how many, 0 if unknown
 	damage bool       // the page in work is counted as damaged
-	gaps   int        // losses
+	gone   uint64     // events that pages say are missing
+	gaps   bool       // some of those that are missing are not counted
 }
 
 // NewMerger returns a merger of lanes that decodes with d.
@@ -66,14 +67,14 @@ func (m *Merger) Span() (start, end event.Time) { return m.start, m.end }
 
 // CheckStats compares what the pages of lane i say of lost events with the
 // counters of its ring buffer (the text of its stats file): events of which no
-// page says that they are missing are counted as an anomaly. It makes sense
-// once Next returned io.EOF.
+// page says that they are missing are counted as an anomaly, unless a page
+// leaves its number open. It makes sense once Next returned io.EOF.
 func (m *Merger) CheckStats(i int, stats []byte) {
-	if i < 0 || i >= len(m.lanes) || m.lanes[i].gaps > 0 {
+	if i < 0 || i >= len(m.lanes) || m.lanes[i].gaps {
 		return
 	}
-	if n := StatsLost(stats); n > 0 {
-		m.d.count.AddAt(&AnomalyLostByStats, n, m.lanes[i].Name+" CPU "+strconv.Itoa(int(m.lanes[i].CPU)))
+	if n := StatsLost(stats); n > m.lanes[i].gone {
+		m.d.count.AddAt(&AnomalyLostByStats, n-m.lanes[i].gone, m.lanes[i].Name+" CPU "+strconv.Itoa(int(m.lanes[i].CPU)))
 	}
 }
 
@@ -136,7 +137,8 @@ func (m *Merger) give(l *lane, b *event.Batch) {
 	}
 	m.end = max(m.end, l.time)
 	if l.loss {
-		l.gaps++
+		l.gone += l.lost
+		l.gaps = l.gaps || l.lost == 0
 		m.d.loss(b, l.CPU, l.time, l.last, l.Name, l.lost)
 		return
 	}

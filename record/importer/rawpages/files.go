@@ -29,6 +29,20 @@ var AnomalyUnreadFile = event.AnomalySpec{
 	Remedy: "check its owner and mode",
 }
 
+// AnomalyMissingCPU counts events of CPUs whose pages are not in the folder.
+var AnomalyMissingCPU = event.AnomalySpec{
+	Name: "raw_pages_cpu_missing", Severity: event.SeverityError,
+	Doc:    "the counters of a CPU (its stats file) say that its ring buffer held events, and its pages are not there",
+	Remedy: "copy the CPU's trace_pipe_raw too (cpuN.raw)",
+}
+
+// AnomalyCPUTwice counts files of CPUs of which the folder has pages in several.
+var AnomalyCPUTwice = event.AnomalySpec{
+	Name: "raw_pages_cpu_twice", Severity: event.SeverityWarning,
+	Doc:    "a CPU has pages in several files: all were read, and if one is a copy of the other its events are doubled",
+	Remedy: "remove the copy from the folder",
+}
+
 // files is what a folder holds; paths are empty where a file is not there.
 type files struct {
 	headerPage, headerEvent        string

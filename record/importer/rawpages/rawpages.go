@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gpurec/gpurec/record/event"
@@ -259,9 +261,23 @@ func (r *reader) finish() {
 	start, end := r.merge.Span()
 	r.meta.Start, r.meta.End = event.OptTime(start), event.OptTime(end)
 	f := list(r.dir)
+	files := map[int32]int{}
+	for _, p := range r.files {
+		files[p.cpu]++
+	}
 	for i, p := range r.files {
-		if s := f.stats[p.cpu]; s != "" {
+		switch s := f.stats[p.cpu]; {
+		case files[p.cpu] > 1:
+			r.count.AddAt(&AnomalyCPUTwice, 1, p.path)
+			delete(f.stats, p.cpu)
+		case s != "" && p.given > 0:
 			r.merge.CheckStats(i, r.text(s, maxHeader))
+			delete(f.stats, p.cpu)
+		}
+	}
+	for _, cpu := range slices.Sorted(maps.Keys(f.stats)) {
+		if n := ftrace.StatsEvents(r.text(f.stats[cpu], maxHeader)); n > 0 {
+			r.count.AddAt(&AnomalyMissingCPU, n, fmt.Sprintf("CPU %d: %s", cpu, f.stats[cpu]))
 		}
 	}
 }
@@ -297,6 +313,8 @@ type pages struct {
 	hi   int
 	err  error
 	cut  bool // the page given last is not whole
+
+	given int64 // pages
 }
 
 // laneBuffers bounds the memory for reading all files.
@@ -350,6 +368,7 @@ func (p *pages) next() ([]byte, error) {
 		return nil, io.EOF
 	}
 	p.cut = n < p.page
+	p.given++
 	b := p.buf[p.lo : p.lo+n]
 	p.lo += n
 	return b, nil

@@ -124,6 +124,50 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Counters of a CPU whose pages are not there, or are none, tell what is
+// missing; a CPU whose pages stand in two files is told.
+func TestCPUs(t *testing.T) {
+	stats := []byte("entries: 3\noverrun: 0\nread events: 4\n")
+	r, err := folder(t, func(dir string) {
+		must(t, os.WriteFile(filepath.Join(dir, "cpu7.stats"), stats, 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, "cpu3.stats"), []byte("entries: 0\n"), 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, "cpu1.stats"), stats, 0o644))
+		must(t, os.Truncate(filepath.Join(dir, "cpu1.raw"), 0))
+	})
+	must(t, err)
+	if _, err := importtest.Read(r); err != nil || r.Counters().Get(&AnomalyMissingCPU) != 14 {
+		t.Errorf("%v, %v", err, r.Counters().List())
+	}
+	r, err = folder(t, func(dir string) {
+		text, err := os.ReadFile(filepath.Join(dir, "cpu0.raw"))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, "cpu0"), text, 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, "cpu0.stats"), stats, 0o644))
+	})
+	must(t, err)
+	if _, err := importtest.Read(r); err != nil || r.Counters().Get(&AnomalyCPUTwice) != 2 || r.Counters().Get(&AnomalyMissingCPU) != 0 {
+		t.Errorf("%v, %v", err, r.Counters().List())
+	}
+}
+
+// Of what a ring buffer's counters call lost, only what no page tells is added.
+func TestStatsBeyondPages(t *testing.T) {
+	r, err := folder(t, func(dir string) {
+		p := filepath.Join(dir, "cpu0.raw")
+		page, err := os.ReadFile(p)
+		must(t, err)
+		size := binary.LittleEndian.Uint64(page[8:])
+		binary.LittleEndian.PutUint64(page[8:], size|3<<30) // events are missing, their number is stored
+		binary.LittleEndian.PutUint64(page[16+size:], 5)
+		must(t, os.WriteFile(p, page, 0o644))
+		must(t, os.WriteFile(filepath.Join(dir, "cpu0.stats"), []byte("overrun: 7\ncommit overrun: 0\ndropped events: 1\n"), 0o644))
+	})
+	must(t, err)
+	if _, err := importtest.Read(r); err != nil || r.Counters().Get(&ftrace.AnomalyLost) != 5 || r.Counters().Get(&ftrace.AnomalyLostByStats) != 3 {
+		t.Errorf("%v, %v", err, r.Counters().List())
+	}
+}
+
 // Folders that are none are refused in one line.
 func TestRefused(t *testing.T) {
 	for name, change := range map[string]func(dir string){
