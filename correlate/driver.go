@@ -373,22 +373,6 @@ func (x *jobTracker) fenceAddress(ev *event.Event, f *fence) {
 	}
 }
 
-// driverName is the key of a driver's job in words.
-func (e *engine) driverName(j *job) string {
-	return j.key.text(e)
-}
-
-// text is a driver's name of a job in words.
-func (k *driverKey) text(e *engine) string {
-	switch k.d.key {
-	case keyPointer:
-		return e.hexText("fence ", k.num)
-	case keyOrder:
-		return "order in " + k.line
-	}
-	return e.intText(k.line+" #", int64(k.num))
-}
-
 // settleDriver fills in what only the driver's name tells.
 func (x *jobTracker) settleDriver(j *job) {
 	r := &j.row

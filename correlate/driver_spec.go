@@ -77,3 +77,19 @@ func (x *jobTracker) initDrivers() {
 	x.ptrFence = map[uint64]event.FenceKey{}
 	x.queues = map[driverLine]string{}
 }
+
+// driverName is the key of a driver's job in words.
+func (e *engine) driverName(j *job) string {
+	return j.key.text(e)
+}
+
+// text is a driver's name of a job in words.
+func (k *driverKey) text(e *engine) string {
+	switch k.d.key {
+	case keyPointer:
+		return e.hexText("fence ", k.num)
+	case keyOrder:
+		return "order in " + k.line
+	}
+	return e.intText(k.line+" #", int64(k.num))
+}

@@ -293,3 +293,10 @@ func (r *rpd) leftOut(known map[string]bool) {
 		}
 	}
 }
+
+// correlation takes the id of the call.
+func correlation(e *event.Event, rows *sqlitefile.Rows, col int) {
+	if v, ok := rows.Int(col); ok && v > 0 {
+		e.SetInt(event.FieldCorrelationID, v)
+	}
+}

@@ -143,13 +143,6 @@ func (p *rocpd) thread(e *event.Event, rows *sqlitefile.Rows, col int) {
 	}
 }
 
-// correlation takes the id of the call.
-func correlation(e *event.Event, rows *sqlitefile.Rows, col int) {
-	if v, ok := rows.Int(col); ok && v > 0 {
-		e.SetInt(event.FieldCorrelationID, v)
-	}
-}
-
 // region is a call, or a range of the program.
 func (p *rocpd) region(_ *rpd, rows *sqlitefile.Rows) event.Event {
 	name, category := p.str(rows, 5), p.str(rows, 8)

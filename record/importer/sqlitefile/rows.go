@@ -1,8 +1,10 @@
 package sqlitefile
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -97,3 +99,29 @@ func (r *Rows) Text(i int) string {
 
 // Value returns a column as SQLite gave it: int64, float64, string, []byte or nil.
 func (r *Rows) Value(i int) any { return r.v[i] }
+
+// Count returns the number of rows of a table.
+func (f *File) Count(table string) (int64, error) {
+	r, err := f.Rows(table)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	for {
+		if ok, err := r.Next(); err != nil || !ok {
+			return r.Read, err
+		}
+	}
+}
+
+// Lookup returns a column of the row of a number, if the table has a column of
+// numbers that leads straight to its rows (INTEGER PRIMARY KEY) and it is key.
+func (f *File) Lookup(table, column, key string, value int64) (s string, ok bool, err error) {
+	t := f.Tables[table]
+	if !t.Has(column) || !t.Has(key) || t.key != key {
+		return "", false, nil
+	}
+	q := fmt.Sprintf("SELECT %s FROM %s WHERE %s = %d", identifier(column), identifier(table), identifier(key), value)
+	err = f.each(context.Background(), q, func(r *Rows) { s, ok = r.Text(0), true })
+	return s, ok, err
+}
