@@ -51,7 +51,7 @@ func benchmark(b *testing.B, file string) {
 	from := cpuTime()
 	defer func() { b.ReportMetric(float64(cpuTime()-from)/float64(b.N)/1e6, "cpu-ms/op") }()
 	for b.Loop() {
-		r, err := open(importer.Input{R: bytes.NewReader(text)}, importer.Options{})
+		r, err := open(importer.Input{R: bytes.NewReader(text)}, importer.Options{Passing: true})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -69,6 +69,7 @@ func benchmark(b *testing.B, file string) {
 }
 
 func BenchmarkH100(b *testing.B)   { benchmark(b, "024-tracelens-h100-qwen15.json.gz") }
+func BenchmarkNCCL(b *testing.B)   { benchmark(b, "003-hta-nccl-data.json.gz") }
 func BenchmarkV100(b *testing.B)   { benchmark(b, "001-hta-ns-resolution.pt.trace.json.gz") }
 func BenchmarkResnet(b *testing.B) { benchmark(b, "038-param-resnet-kineto.json.gz") }
 func BenchmarkPretty(b *testing.B) { benchmark(b, "028-tracelens-b200-eager.json.gz") }

@@ -134,6 +134,24 @@ var classes = func() (t [256]uint8) {
 	return
 }()
 
+// endOfDigits passes over digits, eight at a time.
+func endOfDigits(b []byte, i int) int {
+	for {
+		m := noDigits(binary.LittleEndian.Uint64(b[i:]))
+		if m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+}
+
+// noDigits has its first bit set in that of eight bytes which is the first that
+// is no digit; those behind it say nothing.
+func noDigits(v uint64) uint64 {
+	v ^= '0' * ones
+	return (v + 0x76*ones | v) & highs
+}
+
 // scalar passes over a number or word that begins at i.
 func (x *lexer) scalar(i int) int {
 	b, from := x.b, i
@@ -141,14 +159,10 @@ func (x *lexer) scalar(i int) int {
 		i++
 	}
 	if first := i; b[i]-'0' <= 9 { // nearly all are plain numbers
-		for b[i]-'0' <= 9 {
-			i++
-		}
+		i = endOfDigits(b, i)
 		if good := b[first] != '0' || i == first+1; good {
 			if b[i] == '.' && b[i+1]-'0' <= 9 {
-				for i += 2; b[i]-'0' <= 9; {
-					i++
-				}
+				i = endOfDigits(b, i+2)
 			}
 			if classes[b[i]] != clScalar && i < x.end {
 				return i

@@ -1,6 +1,9 @@
 package chromejson
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // What became of a time.
 type timeState uint8
@@ -13,6 +16,29 @@ const (
 	timeBad                      // it is no number
 )
 
+// eightDigits returns the number that eight digits say.
+func eightDigits(v uint64) uint64 {
+	v ^= '0' * ones
+	v = v*10 + v>>8
+	const mask = 0x000000ff000000ff
+	return (v&mask*(100+1000000<<32) + v>>16&mask*(1+10000<<32)) >> 32
+}
+
+// shortNumber reads one to eight digits, where the memory behind them may be
+// looked at. ok is false if they are none, more, or not known to be so.
+func shortNumber(s []byte) (n uint64, ok bool) {
+	if len(s) == 0 || len(s) > 8 || cap(s) < 8 {
+		return 0, false
+	}
+	v := binary.LittleEndian.Uint64(s[:8])
+	shift := uint(64 - 8*len(s))
+	if noDigits(v)<<shift != 0 {
+		return 0, false
+	}
+	// Zeros in front.
+	return eightDigits((v^'0'*ones)<<shift ^ '0'*ones), true
+}
+
 // parseMicros turns decimal microseconds into nanoseconds, half a nanosecond
 // and more away from zero. No float is involved: 16 digits before the point
 // and three behind it keep their value.
@@ -24,6 +50,14 @@ func parseMicros(s []byte) (int64, timeState) {
 	}
 	var v uint64
 	from := i
+	for i+8 <= min(len(s), 17) { // so many digits fit
+		w := binary.LittleEndian.Uint64(s[i:])
+		if noDigits(w) != 0 {
+			break
+		}
+		v = v*1e8 + eightDigits(w)
+		i += 8
+	}
 	for i < len(s) && s[i]-'0' <= 9 {
 		if v >= math.MaxInt64/10 {
 			return 0, timeRange

@@ -78,6 +78,9 @@ func newReader(in io.Reader, name string) *reader {
 
 // Next fills b with events; see [event.Source].
 func (r *reader) Next(b *event.Batch) error {
+	if cap(b.Events) < batchEvents {
+		b.Events = make([]event.Event, 0, batchEvents+batchEvents/8) // once, and not by steps
+	}
 	b.Reset()
 	r.m.held = 0
 	r.m.arena.rewind()

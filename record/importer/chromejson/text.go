@@ -190,7 +190,9 @@ func parseNumber(s []byte) (n number, ok bool) {
 	if d == 0 || d > 20 {
 		return n, false
 	}
-	if d < 19 {
+	if v, ok := shortNumber(s[:d]); ok {
+		n.v = v
+	} else if d < 19 {
 		for _, c := range s[:d] {
 			n.v = n.v*10 + uint64(c-'0')
 		}

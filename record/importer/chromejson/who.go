@@ -139,6 +139,9 @@ func smallNumber(s []byte) (n int64, ok bool) {
 	if len(s) == 0 {
 		return 0, false
 	}
+	if v, ok := shortNumber(s); ok {
+		return int64(v), true
+	}
 	neg := s[0] == '-'
 	if neg {
 		s = s[1:]
