@@ -63,12 +63,17 @@ type shape struct {
 }
 
 type column struct {
+	layout
+	key  int // 1 + the column that predicts this one, 0: none
+	vals values
+}
+
+// layout is what of a column its kind says.
+type layout struct {
 	field event.Field
 	place event.Place
 	typ   event.FieldType
 	base  base
-	key   int // 1 + the column that predicts this one, 0: none
-	vals  values
 }
 
 func newEncoder() *encoder {
@@ -236,9 +241,7 @@ func (e *encoder) shapeOf(key shapeKey) uint32 {
 			s.cols = append(s.cols, column{})
 		}
 		d := &s.cols[s.nCols]
-		full := d.vals.full[:0]
-		*d = c
-		d.vals.full = full
+		*d = column{layout: c, vals: values{full: d.vals.full[:0]}}
 		if d.base == baseTime && key.mode != timeKnown {
 			d.base = baseNone
 		}
@@ -266,10 +269,10 @@ func (s *shape) keyColumn(field event.Field) int {
 
 // layouts lists the columns that each kind may have, in the order in which
 // they are stored.
-var layouts = func() (l [event.NumKinds][]column) {
+var layouts = func() (l [event.NumKinds][]layout) {
 	for k := event.Kind(1); k < event.NumKinds; k++ {
 		for _, f := range k.Spec().Fields {
-			l[k] = append(l[k], column{field: f, place: k.Place(f), typ: f.Spec().Type, base: baseOf(f)})
+			l[k] = append(l[k], layout{field: f, place: k.Place(f), typ: f.Spec().Type, base: baseOf(f)})
 		}
 	}
 	return
@@ -305,7 +308,7 @@ func (e *encoder) encode() []byte {
 	dst = e.encodeWho(dst)
 	dst = binary.AppendUvarint(dst, uint64(e.nShapes))
 	for _, vals := range []values{e.order, e.whos, e.times} {
-		dst = c.append(dst, &column{vals: vals, typ: event.TypeString}, nil)
+		dst = c.append(dst, &column{layout: layout{typ: event.TypeString}, vals: vals}, nil)
 	}
 	for i := range e.shapes[:e.nShapes] {
 		s := &e.shapes[i]
