@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What importing a trace costs, beside other programs that read the same file.
 
-    yardsticks.py GPUREC SHARED [--rounds 5] [--big MB] [kineto|ftrace|perfetto|nsys|perf|memory ...]
+    yardsticks.py GPUREC SHARED [--rounds 5] [--big MB] [--python OTHER] [--duckdb READJSON]
+                  [kineto|ftrace|perfetto|nsys|perf|memory ...]
 
 SHARED is the folder of foreign traces beside the checkout. Each round runs
 every program once on the file, one after the other; a figure is the median of
 the CPU time (user and system) that the kernel counts, which other programs on
 the machine change less than wall time. GPUREC runs with GOMAXPROCS=1 and writes
 a log. Programs that are not installed are named and left out. Python is the
-one that runs this script, and only json.load itself is timed.
+one that runs this script, and that of --python, and only json.load itself is
+timed; likewise of DuckDB only the statement, which testdata/duckdb/readjson
+(go build there) runs.
 """
 
 import argparse
@@ -61,8 +64,8 @@ def run(argv, env=None, timed=False):
 
 
 class Bench:
-    def __init__(self, gpurec, rounds, tmp):
-        self.gpurec, self.rounds, self.tmp = gpurec, rounds, tmp
+    def __init__(self, gpurec, rounds, tmp, other=None, duckdb=None):
+        self.gpurec, self.rounds, self.tmp, self.other, self.duckdb = gpurec, rounds, tmp, other, duckdb
         self.log = os.path.join(tmp, "out.gpurec")
         print("| file | program | CPU, ms | of the first | MB | rate |\n|---|---|---|---|---|---|", flush=True)
 
@@ -99,7 +102,9 @@ def python(label, code, file):
 
 
 def kineto(b, shared):
-    jq, duck = have("jq"), have("duckdb")
+    jq = have("jq")
+    if not b.duckdb:
+        print("no --duckdb: left out", file=sys.stderr)
     for f in sorted(glob.glob(os.path.join(shared, "traces", "*.json.gz"))):
         plain = os.path.join(b.tmp, os.path.basename(f)[:-3])
         with gzip.open(f) as i, open(plain, "wb") as o:
@@ -108,10 +113,12 @@ def kineto(b, shared):
             os.remove(plain)
             continue
         programs = [python("python json.load", LOAD, plain), b.ours(plain)]
+        if b.other:
+            programs.append(("json.load of " + b.other, [b.other, "-c", LOAD, plain], None, True))
         if jq:
             programs.append(("jq length", ["jq", "length", plain], None, False))
-        if duck:
-            programs.append(("DuckDB read_json", ["duckdb", "-c", "SET threads=1; SELECT count(*) FROM read_json('%s', maximum_object_size=100000000)" % plain], None, False))
+        if b.duckdb:
+            programs.append(("DuckDB read_json", [b.duckdb, plain], None, True))
         b.table(os.path.basename(plain), programs, b.events(plain), "events")
         os.remove(plain)
 
@@ -180,9 +187,11 @@ def main():
     a.add_argument("parts", nargs="*", choices=[[], *parts])
     a.add_argument("--rounds", type=int, default=5)
     a.add_argument("--big", type=float, default=474, metavar="MB")
-    o = a.parse_args()
+    a.add_argument("--python", help="another Python to time json.load of")
+    a.add_argument("--duckdb", metavar="READJSON", help="the program of testdata/duckdb/readjson")
+    o = a.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as tmp:
-        b = Bench(os.path.abspath(o.gpurec), o.rounds, tmp)
+        b = Bench(os.path.abspath(o.gpurec), o.rounds, tmp, o.python, o.duckdb and os.path.abspath(o.duckdb))
         for name in o.parts or parts:
             if name == "memory":
                 memory(b, o.shared, o.big)
