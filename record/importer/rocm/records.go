@@ -20,14 +20,14 @@ type record struct {
 	} `json:"correlation_id"`
 	Stream   *handle `json:"stream_id"`
 	Dispatch *struct {
-		Agent   handle `json:"agent_id"`
-		Queue   handle `json:"queue_id"`
-		Kernel  uint64 `json:"kernel_id"`
-		ID      uint64 `json:"dispatch_id"`
-		Private uint64 `json:"private_segment_size"`
-		Group   uint64 `json:"group_segment_size"`
-		Block   dim    `json:"workgroup_size"`
-		Grid    dim    `json:"grid_size"`
+		Agent   handle  `json:"agent_id"`
+		Queue   *handle `json:"queue_id"`
+		Kernel  uint64  `json:"kernel_id"`
+		ID      *uint64 `json:"dispatch_id"`
+		Private uint64  `json:"private_segment_size"`
+		Group   *uint64 `json:"group_segment_size"`
+		Block   dim     `json:"workgroup_size"`
+		Grid    dim     `json:"grid_size"`
 	} `json:"dispatch_info"`
 	Dst     *handle `json:"dst_agent_id"`
 	Src     *handle `json:"src_agent_id"`
@@ -99,9 +99,19 @@ func (r *reader) call(v *record, source string) {
 	e := r.whole(event.KindAPI, v, source)
 	e.SetStr(event.FieldName, name)
 	e.SetUint(event.FieldAPI, uint64(r.family(v, name)))
-	e.SetInt(event.FieldCorrelationID, int64(v.Correlation.Internal))
+	v.correlate(e)
 	if n, ok := number(v.Retval); ok {
 		e.SetInt(event.FieldResult, n)
+	}
+	r.callArgs(e, v)
+}
+
+// callArgs takes the arguments of a call; those that have no field are kept by name.
+func (r *reader) callArgs(e *event.Event, v *record) {
+	r.obj.Reset()
+	if n := len(v.Args); n > maxArgs {
+		r.count.AddAt(&AnomalyNotRead, uint64(n-maxArgs), "arguments of a call beyond "+strconv.Itoa(maxArgs))
+		v.Args = v.Args[:maxArgs]
 	}
 	for i := range v.Args {
 		a := &v.Args[i]
@@ -114,7 +124,29 @@ func (r *reader) call(v *record, source string) {
 			if s, ok := a.Value.(string); ok {
 				setStream(e, s)
 			}
+		default:
+			if r.obj.Len() > maxText {
+				r.count.AddAt(&AnomalyNotRead, 1, "arguments of a call beyond 64 KiB")
+				continue
+			}
+			switch x := a.Value.(type) {
+			case string:
+				r.obj.Str(cut(a.Name), cut(x))
+			case interface{ String() string }: // json.Number
+				r.obj.Str(cut(a.Name), cut(x.String()))
+			default:
+				r.count.AddAt(&AnomalyBadRecord, 1, "argument "+cut(a.Name)+" is neither text nor number")
+			}
 		}
+	}
+	e.SetStr(event.FieldArgs, r.obj.String())
+}
+
+// correlate sets the id that joins calls and work; 0 is none
+// (rocprofiler-sdk numbers calls from 1).
+func (v *record) correlate(e *event.Event) {
+	if id := v.Correlation.Internal; id != 0 {
+		e.SetInt(event.FieldCorrelationID, int64(id))
 	}
 }
 
@@ -163,7 +195,7 @@ func (r *reader) dispatch(v *record, source string) {
 	e := r.whole(event.KindGPUActivity, v, source)
 	e.TID = event.NoID
 	e.SetUint(event.FieldActivity, uint64(event.ActivityKernel))
-	e.SetInt(event.FieldCorrelationID, int64(v.Correlation.Internal))
+	v.correlate(e)
 	d := v.Dispatch
 	if d == nil {
 		r.count.AddAt(&AnomalyBadRecord, 1, source+" without dispatch_info")
@@ -175,12 +207,20 @@ func (r *reader) dispatch(v *record, source string) {
 		r.count.AddAt(&AnomalyNoName, 1, name)
 	}
 	e.SetStr(event.FieldName, name)
-	e.SetStr(event.FieldDevice, r.device(d.Agent.Handle))
-	e.SetUint(event.FieldStream, d.Queue.Handle)
+	device := r.device(d.Agent.Handle)
+	if device == "" {
+		r.count.AddAt(&AnomalyNoName, 1, "agent "+strconv.FormatUint(d.Agent.Handle, 10))
+	}
+	e.SetStr(event.FieldDevice, device)
 	r.obj.Reset()
-	if v.Stream != nil {
+	switch {
+	case v.Stream != nil:
 		e.SetUint(event.FieldStream, v.Stream.Handle)
-		r.obj.Uint("queue", d.Queue.Handle)
+		if d.Queue != nil {
+			r.obj.Uint("queue", d.Queue.Handle)
+		}
+	case d.Queue != nil:
+		e.SetUint(event.FieldStream, d.Queue.Handle)
 	}
 	for i, g := range []struct{ grid, block uint64 }{{d.Grid.X, d.Block.X}, {d.Grid.Y, d.Block.Y}, {d.Grid.Z, d.Block.Z}} {
 		grid := []event.Field{event.FieldGridX, event.FieldGridY, event.FieldGridZ}[i]
@@ -190,8 +230,12 @@ func (r *reader) dispatch(v *record, source string) {
 			e.SetUint(block, g.block)
 		}
 	}
-	e.SetUint(event.FieldSharedMemBytes, d.Group)
-	r.obj.Uint("dispatch_id", d.ID)
+	if d.Group != nil {
+		e.SetUint(event.FieldSharedMemBytes, *d.Group)
+	}
+	if d.ID != nil {
+		r.obj.Uint("dispatch_id", *d.ID)
+	}
 	if d.Private != 0 {
 		r.obj.Uint("private_segment_size", d.Private)
 	}
@@ -212,7 +256,7 @@ func (r *reader) copy(v *record, source string) {
 	e.TID = event.NoID
 	e.SetUint(event.FieldActivity, uint64(event.ActivityMemcpy))
 	e.SetStr(event.FieldName, op)
-	e.SetInt(event.FieldCorrelationID, int64(v.Correlation.Internal))
+	v.correlate(e)
 	if d := direction(op); d != event.DirUnknown {
 		e.SetUint(event.FieldDirection, uint64(d))
 	}
