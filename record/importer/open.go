@@ -260,6 +260,7 @@ var knownForeign = []struct {
 }{
 	{[]byte("PERFFILE"), "is perf.data of an old perf, a binary form", "turn it into text: perf script -i FILE > out.txt"},
 	{[]byte("PERFILE2"), "is perf.data, a binary form of perf", "turn it into text: perf script -i FILE > out.txt"},
+	{[]byte("2ELIFREP"), "is perf.data of a machine with the other byte order, a binary form of perf", "turn it into text: perf script -i FILE > out.txt"},
 	{[]byte("\xff\xfe"), "is UTF-16 text, as PowerShell writes it", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE > out.txt"},
 	{[]byte("\xfe\xff"), "is UTF-16 text", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE > out.txt"},
 	{[]byte("\xfd7zXZ\x00"), "is compressed by xz, which is not read", "unpack it: xz -dk FILE"},

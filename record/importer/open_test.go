@@ -80,6 +80,10 @@ func TestBadInputsAreOneLine(t *testing.T) {
 	if err := os.WriteFile(perf, []byte("PERFILE2xxxxxxxx"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	perfBig := filepath.Join(dir, "perf-big.data") // perf writes its magic as a number
+	if err := os.WriteFile(perfBig, []byte("2ELIFREPxxxxxxxx"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	deep := []byte("x")
 	for range maxLayers + 1 {
 		deep = gz(t, deep)
@@ -93,6 +97,7 @@ func TestBadInputsAreOneLine(t *testing.T) {
 		dir:                        "is a directory",
 		empty:                      "is empty",
 		perf:                       "perf script",
+		perfBig:                    "perf script",
 		bomb:                       "compressed more than",
 	} {
 		err := open(path)
