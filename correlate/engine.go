@@ -124,7 +124,8 @@ func (e *engine) run(src MetaSource) (*Summary, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	return &e.sum, nil
+	sum := e.sum // by itself: what was joined is let go while the rows are written
+	return &sum, nil
 }
 
 // event takes one event through identity and its tracker.

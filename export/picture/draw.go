@@ -233,6 +233,9 @@ func (d *drawer) beginThread(t *Thread, start, end int64) (on *Track, overlaps b
 // beside is a free lane of a thread's track `overlapping`.
 func (d *drawer) beside(t *Thread, start, end int64) *Track {
 	d.m.counters.Add(&AnomalyOverlap, 1)
+	if t.overlap == nil {
+		t.overlap = &lanes{parent: t.track, name: "overlapping", rank: 1}
+	}
 	return t.overlap.track(t.overlap.take(start, end))
 }
 

@@ -111,6 +111,9 @@ func (d *drawer) inflight(j *jobInfo) *counter {
 	c := p.inflight[v]
 	if c == nil {
 		c = &counter{track: p.track.childCounter(v.label+" jobs in flight", " jobs", 0)}
+		if p.inflight == nil {
+			p.inflight = map[*Device]*counter{}
+		}
 		p.inflight[v] = c
 	}
 	return c

@@ -76,6 +76,9 @@ func (d *drawer) streams(p *Process, v *Device) *streams {
 		}
 	} else if s = p.streams[v]; s == nil {
 		s = &streams{group: p.track.child(v.label+" streams", 0), streams: map[uint64]*lanes{}}
+		if p.streams == nil {
+			p.streams = map[*Device]*streams{}
+		}
 		p.streams[v] = s
 	}
 	s.group.Ordered, s.group.Group = true, true

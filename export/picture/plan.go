@@ -259,7 +259,6 @@ func (d *drawer) planProcs() {
 	for i, p := range d.procs {
 		p.rank = int32(min(-1000+i, -1))
 		p.track = &Track{Process: p, Rank: p.rank}
-		p.inflight, p.streams = map[*Device]*counter{}, map[*Device]*streams{}
 		list := make([]*Thread, 0, len(p.Threads))
 		for _, t := range p.Threads {
 			if t.Name == "" && t.TID == p.PID {
@@ -278,8 +277,6 @@ func (d *drawer) planProcs() {
 		})
 		for k, t := range list {
 			t.track = &Track{Parent: p.track, Thread: t, Rank: int32(1 + k)}
-			o := t.track.child("overlapping", 1)
-			t.overlap = &lanes{parent: t.track, name: o.Name, rank: o.Rank}
 		}
 	}
 }
