@@ -18,7 +18,7 @@ type Sorter[T any] struct {
 	maxBytes int64
 	spill    spiller[T]
 
-	chunks [][]T // the rows held, in order of coming; storage is kept over spills
+	chunks [][]T // the rows held, in order of coming
 	used   int   // chunks that hold rows
 	held   int   // rows in them
 	last   *T    // the last of them
@@ -135,10 +135,9 @@ func (s *Sorter[T]) Spill() error {
 	if err := s.spill.add(s.pointers()); err != nil {
 		return fmt.Errorf("sort rows in %s: %w", s.spill.where(), err)
 	}
-	for i := range s.chunks[:s.used] {
-		clear(s.chunks[i]) // let go of the strings
-		s.chunks[i] = s.chunks[i][:0]
-	}
+	// Several sorters share a budget, and which holds most changes: storage that
+	// each kept for its next rows would add up to the most that each ever held.
+	s.chunks = nil
 	clear(s.order)
 	s.order, s.used, s.held, s.last, s.bytes, s.sorted = s.order[:0], 0, 0, nil, 0, true
 	return nil

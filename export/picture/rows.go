@@ -130,7 +130,7 @@ func sorterBy[T any](s *rowSorters, dir string, compare func(a, b *T) int) *expo
 }
 
 // fit spills the sorters when all together are beyond the budget: all of any
-// size at once, since a sorter keeps the memory of its rows for those to come.
+// size at once, so that it is long until the next time.
 func (s *rowSorters) fit() error {
 	var sum int64
 	for _, t := range s.all {
