@@ -137,9 +137,8 @@ func (s *Sorter[T]) Spill() error {
 	}
 	// Several sorters share a budget, and which holds most changes: storage that
 	// each kept for its next rows would add up to the most that each ever held.
-	s.chunks = nil
-	clear(s.order)
-	s.order, s.used, s.held, s.last, s.bytes, s.sorted = s.order[:0], 0, 0, nil, 0, true
+	s.chunks, s.order, s.tmp = nil, nil, nil
+	s.used, s.held, s.last, s.bytes, s.sorted = 0, 0, nil, 0, true
 	return nil
 }
 
