@@ -28,6 +28,7 @@ type drawer struct {
 	procs      []*Process
 
 	feeds        []feed
+	heads        []*key // of the feeds; nil at the end of one
 	later        laterHeap
 	ends         endHeap
 	seq          uint64
@@ -146,23 +147,26 @@ func (d *drawer) run() error {
 
 // step draws the next slice, counter value or instant. It returns false at the end.
 func (d *drawer) step() bool {
-	var best feed
-	for _, f := range d.feeds {
-		if k := f.head(); k != nil && (best == nil || k.less(best.head())) {
-			best = f
+	var first *key
+	best := -1
+	for i, k := range d.heads {
+		if k != nil && (first == nil || k.less(first)) {
+			first, best = k, i
 		}
 	}
-	if len(d.later.s) > 0 && (best == nil || d.later.s[0].key.less(best.head())) {
+	if len(d.later.s) > 0 && (first == nil || d.later.s[0].key.less(first)) {
 		l := d.later.pop()
 		d.endBefore(l.key.start)
 		d.drawLater(&l)
 		return true
 	}
-	if best == nil {
+	if first == nil {
 		return false
 	}
-	d.endBefore(best.head().start)
-	best.draw(d)
+	d.endBefore(first.start)
+	f := d.feeds[best]
+	f.draw(d)
+	d.heads[best] = f.head()
 	return true
 }
 

@@ -29,7 +29,7 @@ func addFeed[T any](d *drawer, s *export.Sorter[T], keyOf func(*T, *key), draw f
 	if f.rows, f.failed = s.Rows(); f.failed == nil {
 		f.advance()
 	}
-	d.feeds = append(d.feeds, f)
+	d.feeds, d.heads = append(d.feeds, f), append(d.heads, f.head())
 }
 
 func (f *feedOf[T]) advance() {
