@@ -240,7 +240,7 @@ func Detect(s *Stream, formats []Format, name string) (*Format, error) {
 	if name != "" {
 		return nil, fmt.Errorf("%w: %q; known are %s", ErrUnknownFormat, name, known)
 	}
-	remedy := "known are gpurec, " + known
+	remedy := "if it is a damaged one, name what it is: --from " + known
 	for _, k := range knownForeign {
 		if !bytes.HasPrefix(s.Head, k.magic) {
 			continue
