@@ -89,8 +89,10 @@ func (g *guard) watch(pid int, start uint64) {
 func (g *guard) end() {
 	_, _ = g.orders.WriteString("q\n") // fails if the guardian is dead: then there is nobody to dismiss
 	g.orders.Close()
-	_ = g.proc.Signal(unix.SIGCONT) // should somebody have stopped it
-	_, _ = g.proc.Wait()            // how it ended changes nothing: what it guards has ended well
+	// Should somebody have stopped it. That fails only if it has ended already:
+	// it is this process's child, and not yet waited for.
+	_ = g.proc.Signal(unix.SIGCONT)
+	_, _ = g.proc.Wait() // how it ended changes nothing: what it guards has ended well
 }
 
 // guardian: ORDERS SIGNALS
@@ -133,7 +135,7 @@ func closeOthers(keep1, keep2 int) {
 		}
 		name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 		if err == nil && !strings.HasPrefix(name, "anon_inode:[event") {
-			_ = unix.Close(fd)
+			_ = unix.Close(fd) // Linux has let go of fd whatever close returns (close(2))
 		}
 	}
 }
@@ -177,7 +179,7 @@ func rescue(targets []target) {
 	for range 10 {
 		for _, p := range descendants(targets) {
 			if state, _ := processState(p); state == 'T' {
-				_ = unix.Kill(p, unix.SIGCONT)
+				_ = unix.Kill(p, unix.SIGCONT) // fails if it ended meanwhile; what still stands is seen again
 			}
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -57,12 +57,12 @@ func starter(args []string) int {
 	}
 	unix.CloseOnExec(goFD)
 	unix.CloseOnExec(status)
-	if unix.Gettid() != os.Getpid() {
-		return again(goFD, status)
-	}
 	fail := func(code int, err error) int {
 		_, _ = syscall.Write(status, []byte(strconv.Itoa(code)+" "+err.Error())) // nobody else could be told
 		return code
+	}
+	if unix.Gettid() != os.Getpid() {
+		return fail(125, again(goFD, status))
 	}
 	var b [1]byte
 	n, err := retryRead(goFD, b[:])
@@ -82,14 +82,14 @@ func starter(args []string) int {
 }
 
 // again runs the starter anew when its goroutine did not get the first thread.
-func again(goFD, status int) int {
+// It returns only if that failed.
+func again(goFD, status int) error {
 	for _, fd := range []int{goFD, status} {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
-			return 125
+			return fmt.Errorf("start on the first thread: keep descriptor %d: %w", fd, err)
 		}
 	}
-	_ = syscall.Exec("/proc/self/exe", os.Args, os.Environ()) // it returns only if it failed
-	return 125
+	return fmt.Errorf("start on the first thread: %w", syscall.Exec("/proc/self/exe", os.Args, os.Environ()))
 }
 
 func retryRead(fd int, b []byte) (int, error) {

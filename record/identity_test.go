@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -39,7 +40,10 @@ func TestEndedProcessesAreNotIdentified(t *testing.T) {
 	if evs := processEvents(pid); len(evs) != 0 {
 		t.Errorf("events of a zombie: %+v", evs)
 	}
-	_ = c.Wait() // killed
+	var end *exec.ExitError
+	if err := c.Wait(); !errors.As(err, &end) || end.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("the process ended otherwise than killed: %v", err)
+	}
 	if evs := processEvents(pid); len(evs) != 0 {
 		t.Errorf("events of a process that is gone: %+v", evs)
 	}

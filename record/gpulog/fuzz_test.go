@@ -43,7 +43,13 @@ func fuzzRead(t *testing.T, data []byte) {
 			if e.Kind == event.KindOther {
 				size += len(e.Str(event.FieldArgs))
 			}
-			_ = e.Mask()
+			var places uint32
+			for _, f := range e.Kind.Spec().Fields {
+				places |= e.Kind.Place(f).Mask()
+			}
+			if odd := e.Mask() &^ places; odd != 0 {
+				t.Fatalf("%v carries fields %#x that its kind does not have", e.Kind, odd)
+			}
 		}
 		text = max(text, size)
 	}
