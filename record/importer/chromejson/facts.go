@@ -170,14 +170,7 @@ func (r *reader) eachObject(i int, f func(*record)) {
 // distributed reads "distributedInfo".
 func (r *reader) distributed(i int) {
 	x := &r.lex
-	if x.b[i] != '{' {
-		return
-	}
-	var rec record
-	if x.arguments(&rec, i) < 0 {
-		return
-	}
-	for _, a := range rec.members {
+	for _, a := range x.members(i) {
 		v := x.b[a.val.from:a.val.to]
 		switch key := string(x.b[a.key.from:a.key.to]); key {
 		case "rank", "world_size":
@@ -235,4 +228,14 @@ func (r *reader) sample(b *event.Batch) {
 	}
 	r.m.everything(&r.rec, w) // of which there is no phase
 	e.SetStr(event.FieldArgs, r.m.args(&r.rec, 0))
+}
+
+// members are those of the object at i: none of another value, or of one that
+// does not end, which its reader tells.
+func (x *lexer) members(i int) []member {
+	var rec record
+	if x.b[i] != '{' || x.arguments(&rec, i) < 0 {
+		return nil
+	}
+	return rec.members
 }

@@ -6,14 +6,7 @@ import "github.com/gpurec/gpurec/record/event"
 // losses are drawn, too, and are read there.
 func (r *reader) ownFacts(i int) {
 	x, m := &r.lex, &r.m
-	if x.b[i] != '{' {
-		return
-	}
-	var rec record
-	if x.arguments(&rec, i) < 0 {
-		return
-	}
-	for _, a := range rec.members {
+	for _, a := range x.members(i) {
 		text := ""
 		if x.b[a.val.from] == '"' {
 			text = m.text(span{a.val.from + 1, a.val.to - 1}, textEscaped)
